@@ -1,0 +1,316 @@
+"""Every TVM name that gscompile uses, so that a new TVM release is met in one file.
+
+Statements are built by plain functions that take their bodies as callables of the loop variable::
+
+    for_(n, lambda i: store(out, [i], load(a, i) + 1))
+
+All loop variables and coordinates are int64: tables of more than 2^31 elements are ordinary here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+# Each calling thread has a pool of its own; pinned to cores, all pools would fight for the same ones.
+os.environ.setdefault("TVM_BIND_THREADS", "0")
+
+import tvm
+from tvm import ir, tirx
+from tvm.sym import Analyzer
+
+Expr: TypeAlias = Any  # tvm's PrimExpr; its Python classes carry no usable types
+Stmt: TypeAlias = Any
+Buffer: TypeAlias = Any
+Var: TypeAlias = Any
+PrimFunc: TypeAlias = Any
+
+INT64_MAX = (1 << 63) - 1
+
+
+# -- expressions ------------------------------------------------------------------------------------------------------
+
+
+def const(value: Any, dtype: str = "int64") -> Expr:
+    """A literal."""
+    if dtype == "uint64" and value > INT64_MAX:  # TVM's immediates are int64
+        return tirx.reinterpret("uint64", tirx.const(value - (1 << 64), "int64"))
+    return tirx.const(value, dtype)
+
+
+def int64(x: Any) -> Expr:
+    """An int64 expression of a Python int or an integer expression."""
+    if isinstance(x, int):
+        return tirx.const(x, "int64")
+    return x if str(x.ty.dtype) == "int64" else tirx.Cast("int64", x)
+
+
+def dtype_of(x: Expr) -> str:
+    """The dtype of an expression."""
+    return str(x.ty.dtype)
+
+
+def var(name: str, dtype: str = "int64") -> Var:
+    return tirx.Var(name, dtype)
+
+
+def cast(dtype: str, x: Expr) -> Expr:
+    return x if dtype_of(x) == dtype else tirx.Cast(dtype, x)
+
+
+def select(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """``a`` or ``b``; both may be computed."""
+    return tirx.Select(condition, a, b)
+
+
+def if_then_else(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """``a`` or ``b``; only the chosen one is computed, so that the other's loads never happen."""
+    return tirx.if_then_else(condition, a, b)
+
+
+def all_of(conditions: Iterable[Expr | None]) -> Expr | None:
+    """The conjunction of the conditions that are there; None if there is none."""
+    total = None
+    for c in conditions:
+        if c is not None:
+            total = c if total is None else tirx.And(total, c)
+    return total
+
+
+def any_of(conditions: Iterable[Expr]) -> Expr:
+    """The disjunction of at least one condition."""
+    total = None
+    for c in conditions:
+        total = c if total is None else tirx.Or(total, c)
+    return total
+
+
+def not_(x: Expr) -> Expr:
+    return tirx.Not(x)
+
+
+def minimum(a: Expr, b: Expr) -> Expr:
+    return tirx.Min(a, b)
+
+
+def maximum(a: Expr, b: Expr) -> Expr:
+    return tirx.Max(a, b)
+
+
+def floordiv(a: Expr, b: Any) -> Expr:
+    return tirx.floordiv(a, b)
+
+
+def floormod(a: Expr, b: Any) -> Expr:
+    return tirx.floormod(a, b)
+
+
+def truncdiv(a: Expr, b: Any) -> Expr:
+    return tirx.truncdiv(a, b)
+
+
+def truncmod(a: Expr, b: Any) -> Expr:
+    return tirx.truncmod(a, b)
+
+
+def isnan(x: Expr) -> Expr:
+    return tirx.isnan(x)
+
+
+def simplify(x: Expr) -> Expr:
+    """TVM's arithmetic simplifier."""
+    return Analyzer().simplify(x)
+
+
+def constant_value(x: Expr) -> int | None:
+    """The value of an expression that simplifies to an integer literal; otherwise None."""
+    if isinstance(x, int):
+        return x
+    if isinstance(x, tirx.IntImm):
+        return int(x.value)
+    s = Analyzer().simplify(x)
+    return int(s.value) if isinstance(s, tirx.IntImm) else None
+
+
+def call_extern(dtype: str, name: str, *args: Expr) -> Expr:
+    """A call of a C function with side effects."""
+    return tirx.call_extern(dtype, name, *args)
+
+
+# -- buffers ----------------------------------------------------------------------------------------------------------
+
+
+def pointer(name: str, dtype: str) -> Var:
+    """A function parameter that is the address of ``dtype`` elements."""
+    return tirx.Var(name, ir.PointerType(ir.PrimType(dtype), "global"))
+
+
+def buffer(name: str, shape: Sequence[Any], dtype: str, *, align: int, scope: str = "global") -> Buffer:
+    """A buffer variable; ``align`` is what the code may assume of its address, in bytes."""
+    return tirx.decl_buffer([int64(s) for s in shape], dtype, name, data_alignment=align, layout=None, scope=scope)
+
+
+def declare(buf: Buffer, data: Expr) -> Stmt:
+    """Bind a buffer to an address."""
+    return tirx.DeclBuffer(buf, data=data)
+
+
+def offset_pointer(pointer_var: Var, byte_offset: Expr) -> Expr:
+    return tirx.handle_add_byte_offset(pointer_var, byte_offset)
+
+
+def allocate(buf: Buffer) -> Stmt:
+    """Storage for a local buffer, alive until the enclosing scope ends."""
+    return tirx.AllocBuffer(buf)
+
+
+def load(buf: Buffer, *indices: Expr) -> Expr:
+    return tirx.BufferLoad(buf, [int64(i) for i in indices])
+
+
+def store(buf: Buffer, indices: Sequence[Expr], value: Expr) -> Stmt:
+    return tirx.BufferStore(buf, value, [int64(i) for i in indices])
+
+
+def address_of(buf: Buffer, *indices: Expr) -> Expr:
+    return tirx.address_of(load(buf, *indices))
+
+
+# -- statements -------------------------------------------------------------------------------------------------------
+
+Body: TypeAlias = Callable[[Var], Stmt]
+
+
+def seq(*stmts: Stmt | None) -> Stmt:
+    """Statements in order; None and nested sequences are flattened away."""
+    flat: list[Stmt] = []
+    for s in stmts:
+        if isinstance(s, tirx.SeqStmt):
+            flat.extend(s.seq)
+        elif s is not None:
+            flat.append(s)
+    if not flat:
+        return nothing()
+    return flat[0] if len(flat) == 1 else tirx.SeqStmt(flat)
+
+
+def nothing() -> Stmt:
+    return tirx.Evaluate(tirx.const(0, "int32"))
+
+
+def evaluate(x: Expr) -> Stmt:
+    return tirx.Evaluate(x)
+
+
+def if_(condition: Expr | None, then: Stmt, otherwise: Stmt | None = None) -> Stmt:
+    """``then`` where the condition holds; a condition of None always holds."""
+    return then if condition is None else tirx.IfThenElse(condition, then, otherwise)
+
+
+def let(name: str, value: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
+    """Give a name to a value that the body uses more than once."""
+    v = tirx.Var(name, dtype_of(value))
+    return seq(tirx.Bind(v, value), body(v))
+
+
+def _loop(extent: Any, body: Body, name: str, kind: Any, start: Any = 0) -> Stmt:
+    v = tirx.Var(name, "int64")
+    return tirx.For(v, int64(start), int64(extent), kind, body(v), None)
+
+
+def for_(extent: Any, body: Body, name: str = "i") -> Stmt:
+    """A serial loop over ``[0, extent)``."""
+    return _loop(extent, body, name, tirx.ForKind.SERIAL)
+
+
+def for_range(lo: Expr, hi: Expr, body: Body, name: str = "i") -> Stmt:
+    """A serial loop over ``[lo, hi)``; no iteration where ``hi <= lo``."""
+    return _loop(hi - lo, lambda k: body(lo + k), name, tirx.ForKind.SERIAL)
+
+
+def parallel(extent: Any, body: Body, name: str = "t") -> Stmt:
+    """A loop whose iterations the thread pool runs, in contiguous ranges."""
+    return _loop(extent, body, name, tirx.ForKind.PARALLEL)
+
+
+def vectorized(lanes: int, body: Body, name: str = "v") -> Stmt:
+    """A loop of ``lanes`` iterations executed as one vector operation."""
+    return _loop(lanes, body, name, tirx.ForKind.VECTORIZED)
+
+
+def thread_binding(tag: str, extent: Any, body: Body, name: str) -> Stmt:
+    """A loop whose iterations are the blocks or threads of a kernel launch."""
+    v = tirx.Var(name, "int64")
+    iv = tirx.IterVar(None, v, tirx.IterVar.ThreadIndex, tag)
+    return tirx.For(v, int64(0), int64(extent), tirx.ForKind.THREAD_BINDING, body(v), iv)
+
+
+def while_(condition: Expr, body: Stmt) -> Stmt:
+    return tirx.While(condition, body)
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
+
+
+def prim_func(name: str, params: Sequence[Var], body: Stmt, device_type: int) -> PrimFunc:
+    """A function whose pointer parameters never overlap.
+
+    TVM reads the device of a function off its tensor parameters; with raw addresses it has to be told (1: CPU, 2: cuda).
+    """
+    zero = tirx.const(0, "int32")
+    for key, value in [("device_type", tirx.const(device_type, "int32")), ("device_id", zero)]:
+        body = tirx.AttrStmt(ir.StringImm("default"), key, value, body)
+    f = tirx.PrimFunc(list(params), body)
+    return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True)
+
+
+def module(funcs: dict[str, PrimFunc]) -> Any:
+    return tvm.IRModule(funcs)
+
+
+def compile_module(mod: Any, target: Any) -> Any:
+    """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources."""
+    # StorageRewrite would hoist local buffers out of the attributes that say which device they are on
+    with tvm.transform.PassContext(config={"tirx.disable_storage_rewrite": True}):
+        return tvm.compile(mod, target=target)
+
+
+def target(spec: Any) -> Any:
+    """A TVM target of a dict or a tag."""
+    return tvm.target.Target(spec)
+
+
+def host_cpu() -> str:
+    """LLVM's name of this machine's CPU."""
+    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
+
+
+def config_threadpool(mode: int, threads: int) -> None:
+    tvm.get_global_func("runtime.config_threadpool")(mode, threads)
+
+
+def pool_threads() -> int:
+    """How many threads a parallel loop runs on."""
+    return int(tvm.get_global_func("runtime.NumThreads")())
+
+
+def vector_bytes(target: Any) -> int:
+    """Width of a target's vector registers."""
+    return int(tvm.get_global_func("target.llvm_get_vector_width")(target)) // 8
+
+
+def cuda_arch(device: int) -> str | None:
+    """Compute capability of a cuda device as ``sm_XY``; None where it is not there."""
+    dev = tvm.cuda(device)
+    return f"sm_{str(dev.compute_version).replace('.', '')}" if dev.exist else None
+
+
+def cuda_exists() -> bool:
+    """Whether a CUDA device can be used from this process."""
+    return bool(tvm.cuda(0).exist)
+
+
+def device_source(library: Any) -> str:
+    """The CUDA source of a compiled module's kernels."""
+    return str(library.mod.imports[0].inspect_source()) if library.mod.imports else ""

@@ -1,0 +1,92 @@
+"""What happens to an index that is out of range: one enum, one function.
+
+``raise``  the call raises :class:`~gscompile.errors.BoundsError`; nothing is read or written out of range.
+``clip``   the index becomes the nearest valid one.
+``wrap``   the index is taken modulo the number of valid ones.
+``fill``   a gather gives the fill value, a scatter drops the point.
+``trust``  the caller promises that it does not happen; memory outside the tensor is touched if it does.
+
+Before that, a negative index counts from the end once (``negative=True``), as in Python; ``wrap`` needs no such step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gscompile import _tvm as T
+from gscompile._tvm import Expr
+from gscompile.errors import ArgumentError
+
+
+class Bounds(Enum):
+    """Policies for an index out of range."""
+
+    RAISE = "raise"
+    CLIP = "clip"
+    WRAP = "wrap"
+    FILL = "fill"
+    TRUST = "trust"
+
+
+def bounds(spec: str | Bounds, op: str) -> Bounds:
+    """The policy a user named."""
+    try:
+        return Bounds(spec)
+    except ValueError:
+        raise ArgumentError(f"{op}: unknown bounds {spec!r}; known: {', '.join(p.value for p in Bounds)}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a point begins on one axis: the coordinate, and whether the index was in range (None: it always is)."""
+
+    coord: Expr
+    ok: Expr | None
+
+
+def as_int64(value: Expr) -> Expr:
+    """An index of any integer dtype as int64; uint64 values above 2^63 - 1 become 2^63 - 1, which no axis reaches."""
+    dtype = T.dtype_of(value)
+    if dtype == "uint64":
+        top = T.const(T.INT64_MAX, "uint64")
+        return T.select(value > top, T.const(T.INT64_MAX), T.cast("int64", value))
+    return T.cast("int64", value)
+
+
+def wrapped(value: Expr, size: Expr, negative: bool) -> Expr:
+    """``value`` as int64, counted from the end where it is negative and that is allowed."""
+    v = as_int64(value)
+    if not negative or T.dtype_of(value).startswith("uint"):
+        return v
+    return T.select(v < T.const(0), v + size, v)
+
+
+def in_range(value: Expr, size: Expr, count: Expr, negative: bool) -> Expr:
+    """Whether an index is valid on an axis of extent ``size`` with ``count`` valid starts (``size - window + 1``)."""
+    v = wrapped(value, size, negative)
+    return T.all_of([T.const(0) <= v, v < count])
+
+
+def resolve(
+    value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, checked: bool
+) -> Start:
+    """The start that an index value means.
+
+    Args:
+        value: the index as read, of any integer dtype.
+        size: the axis's extent, int64.
+        count: how many starts are valid: ``size - window + 1``.
+        checked: a ``raise`` index was found to be in range before; otherwise its address is clamped here.
+    """
+    if policy is Bounds.WRAP:
+        safe = T.maximum(count, T.const(1))  # an empty axis is reported by its own check, never divided by
+        if T.dtype_of(value) == "uint64":
+            return Start(T.cast("int64", T.truncmod(value, T.cast("uint64", safe))), None)
+        return Start(T.floormod(as_int64(value), safe), None)
+    v = wrapped(value, size, negative)
+    if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked):
+        return Start(v, None)
+    if policy is Bounds.FILL:
+        return Start(v, T.all_of([T.const(0) <= v, v < count]))
+    return Start(T.maximum(T.minimum(v, count - 1), T.const(0)), None)

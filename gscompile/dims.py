@@ -1,0 +1,247 @@
+"""Tensor extents: integers, or polynomials over sizes that are known only at run time.
+
+A dimension is an ``int`` or a :class:`SymDim`.  A ``SymDim`` is a polynomial with integer coefficients in canonical form,
+so that equal sums and products compare equal and hash alike; its atoms are names (``"n"``) and the few operations that a
+polynomial cannot express (floor division, maximum and minimum).  Arithmetic that turns out constant gives an ``int`` back.
+
+Nothing here depends on TVM: a deployed module's loader can evaluate shapes without a compiler.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from gscompile.errors import ShapeError
+
+Dim: TypeAlias = Union[int, "SymDim"]
+Shape: TypeAlias = tuple[Dim, ...]
+
+if TYPE_CHECKING:
+    Atom: TypeAlias = Union[str, "Opaque"]
+    Monomial: TypeAlias = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """An operation that stays unexpanded: ``kind`` is ``floordiv``, ``max`` or ``min``."""
+
+    kind: str
+    lhs: Dim
+    rhs: Dim
+
+    def __str__(self) -> str:
+        if self.kind == "floordiv":
+            return f"({self.lhs})//({self.rhs})" if isinstance(self.rhs, SymDim) else f"({self.lhs})//{self.rhs}"
+        return f"{self.kind}({self.lhs}, {self.rhs})"
+
+
+def _order(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
+    return (-len(monomial), tuple(str(atom) for atom in monomial))
+
+
+@dataclass(frozen=True, slots=True)
+class SymDim:
+    """A symbolic extent: the sum of ``coefficient * product of atoms`` over ``terms``, in canonical order."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @staticmethod
+    def var(name: str) -> SymDim:
+        """The size called ``name``."""
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise ShapeError(f"a symbolic size must be named like a Python identifier; got {name!r}")
+        return SymDim((((name,), 1),))
+
+    def __add__(self, other: Dim) -> Dim:
+        return _collect([*self.terms, *_terms(other)])
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return self * -1
+
+    def __sub__(self, other: Dim) -> Dim:
+        return self + (other * -1)
+
+    def __rsub__(self, other: Dim) -> Dim:
+        return (self * -1) + other
+
+    def __mul__(self, other: Dim) -> Dim:
+        return _collect(
+            [(tuple(sorted(a + b, key=str)), x * y) for a, x in self.terms for b, y in _terms(other)]
+        )
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        exact = exact_quotient(self, other)
+        if exact is not None:
+            return exact
+        return _atom(Opaque("floordiv", self, other))
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        return _atom(Opaque("floordiv", other, self))
+
+    def __mod__(self, other: Dim) -> Dim:
+        return self - (self // other) * other
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for monomial, coefficient in self.terms:
+            factors = [str(a) for a in monomial]
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, str(abs(coefficient)))
+            sign = "-" if coefficient < 0 else "+" if parts else ""
+            parts.append(sign + "*".join(factors))
+        return "".join(parts)
+
+    __repr__ = __str__
+
+    def __bool__(self) -> bool:
+        raise ShapeError(f"the size {self} is known only at run time and has no truth value")
+
+
+def _terms(dim: Dim) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(dim, SymDim):
+        return dim.terms
+    return (((), dim),) if dim else ()
+
+
+def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in terms:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    kept = sorted(((m, c) for m, c in total.items() if c), key=lambda t: _order(t[0]))
+    if not kept:
+        return 0
+    if len(kept) == 1 and kept[0][0] == ():
+        return kept[0][1]
+    return SymDim(tuple(kept))
+
+
+def _atom(atom: Opaque) -> SymDim:
+    return SymDim((((atom,), 1),))
+
+
+def exact_quotient(a: Dim, b: Dim) -> Dim | None:
+    """``a / b`` where ``b`` is one monomial that divides every term of ``a``; otherwise None."""
+    divisor = _terms(b)
+    if len(divisor) != 1:
+        return None
+    (monomial, coefficient) = divisor[0]
+    out: list[tuple[Monomial, int]] = []
+    for m, c in _terms(a):
+        rest = list(m)
+        for atom in monomial:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if c % coefficient:
+            return None
+        out.append((tuple(rest), c // coefficient))
+    return _collect(out)
+
+
+def dim_max(a: Dim, b: Dim) -> Dim:
+    """The larger of two dimensions."""
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    return a if a == b else _atom(Opaque("max", a, b))
+
+
+def dim_min(a: Dim, b: Dim) -> Dim:
+    """The smaller of two dimensions."""
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    return a if a == b else _atom(Opaque("min", a, b))
+
+
+def ceildiv(a: Dim, b: int) -> Dim:
+    """``a / b`` rounded up."""
+    return (a + (b - 1)) // b
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """The product of dimensions; 1 for none."""
+    total: Dim = 1
+    for d in dims:
+        total = total * d
+    return total
+
+
+def symbols(dim: Dim) -> frozenset[str]:
+    """The names a dimension depends on."""
+    if isinstance(dim, int):
+        return frozenset()
+    found: set[str] = set()
+    for monomial, _ in dim.terms:
+        for atom in monomial:
+            found |= {atom} if isinstance(atom, str) else symbols(atom.lhs) | symbols(atom.rhs)
+    return frozenset(found)
+
+
+def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
+    """The value of a dimension when every name in it has the given size."""
+    return fold(dim, sizes.__getitem__, lambda x: x, _INT_OPS)
+
+
+_INT_OPS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "max": max,
+    "min": min,
+}
+
+
+def fold(dim: Dim, name: Callable[[str], object], const: Callable[[int], object], ops: Mapping[str, Callable]) -> object:  # type: ignore[type-arg]
+    """Rebuild a dimension in another arithmetic, given its ``add mul floordiv max min``, names and constants."""
+    if isinstance(dim, int):
+        return const(dim)
+    total = None
+    for monomial, coefficient in dim.terms:
+        factors: list[object] = [const(coefficient)] if coefficient != 1 or not monomial else []
+        for atom in monomial:
+            if isinstance(atom, str):
+                factors.append(name(atom))
+            else:
+                factors.append(ops[atom.kind](fold(atom.lhs, name, const, ops), fold(atom.rhs, name, const, ops)))
+        term = factors[0]
+        for factor in factors[1:]:
+            term = ops["mul"](term, factor)
+        total = term if total is None else ops["add"](total, term)
+    return total
+
+
+def as_dim(d: object) -> Dim:
+    """A user's dimension: an int, or a str naming a size known only at run time."""
+    if isinstance(d, SymDim):
+        return d
+    if isinstance(d, str):
+        return SymDim.var(d)
+    try:
+        value = d.__index__()  # type: ignore[attr-defined]
+    except AttributeError:
+        raise ShapeError(f"a dimension must be an int or a str; got {d!r}") from None
+    if value < 0:
+        raise ShapeError(f"a dimension must not be negative; got {value}")
+    return int(value)
+
+
+def as_shape(shape: object) -> Shape:
+    """A user's shape: one dimension, or an iterable of them."""
+    if isinstance(shape, (int, str, SymDim)):
+        return (as_dim(shape),)
+    try:
+        return tuple(as_dim(d) for d in shape)  # type: ignore[attr-defined]
+    except TypeError:
+        raise ShapeError(f"a shape must be a tuple of ints and strs; got {shape!r}") from None
+
+
+def shape_str(shape: Iterable[Dim]) -> str:
+    """A shape as Python would print the tuple, sizes by name."""
+    dims = [str(d) for d in shape]
+    return f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"

@@ -1,0 +1,187 @@
+"""What every family of operators needs: adding a value, accepting a user's operand, normalising axes, broadcasting."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gscompile.dims import Dim, Shape, shape_str
+from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
+from gscompile.graph import Value
+from gscompile.index_map import undecided
+from gscompile.ops.base import Constraint, Operator
+from gscompile.ops.elementwise import POINTWISE
+from gscompile.ops.leaf import Constant
+from gscompile.ops.movement import Full, Pointwise
+from gscompile.types import DType, TensorType, dtype, promote, result_of_scalar
+
+if TYPE_CHECKING:
+    from gscompile.builder import Builder
+
+Scalar: TypeAlias = bool | int | float
+Operand: TypeAlias = Any  # a Value, a Python scalar, or an array
+
+
+class GraphBuilder:
+    """Holds the values added so far, and turns operands into values."""
+
+    def __init__(self, name: str = "main") -> None:
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise ArgumentError(f"a graph's name becomes a C function's name: a Python identifier; got {name!r}")
+        self.name = name
+        self._values: list[Value] = []
+        self._names: set[str] = set()
+        self._constraints: list[Constraint] = []
+        self._outputs: list[Value] = []
+
+    # -- adding values
+
+    def _add(self, op: Operator, args: Sequence[Value], type: TensorType, name: str | None = None) -> Value:
+        if type.rank > 8:
+            raise ShapeError(f"{op.name}: rank {type.rank} is above the limit of 8; shape {shape_str(type.shape)}")
+        if name is None:
+            k = len(self._values)
+            while f"{op.name}_{k}" in self._names:
+                k += 1
+            name = f"{op.name}_{k}"
+        elif name in self._names:
+            raise GraphError(f"{op.name}: the name {name!r} is already used in builder {self.name!r}")
+        self._names.add(name)
+        value = Value(name, type, op, tuple(args), self._self())
+        self._values.append(value)
+        return value
+
+    def _self(self) -> Builder:
+        return self  # type: ignore[return-value]
+
+    def _require(self, rules: Sequence[tuple[str, Dim, Dim, str]]) -> None:
+        """Sizes must satisfy these rules: raises now where they cannot, at the call where only it can tell."""
+        self._constraints.extend(Constraint(*rule) for rule in undecided(rules))
+
+    # -- accepting operands
+
+    def _value(self, op: str, argument: str, x: Operand) -> Value:
+        """A value of this builder; arrays become constants, Python scalars constants of NumPy's default dtype."""
+        if isinstance(x, Value):
+            if x.builder is not self:
+                raise GraphError(
+                    f"{op}: {argument} is {x.name!r} of builder {x.builder.name!r}; it must belong to this builder, {self.name!r}"
+                )
+            return x
+        if isinstance(x, (bool, int, float)):
+            return self._scalar(x, dtype(np.asarray(x).dtype))
+        return self._constant(x, f"{op}: {argument}")
+
+    def _constant(self, x: Any, what: str, name: str | None = None) -> Value:
+        from gscompile import arrays
+
+        try:
+            array = arrays.as_array(x, None)
+            view = arrays.view(array)
+        except (TypeError, ValueError) as e:
+            raise DTypeError(f"{what}: a value of this builder, a scalar or an array is needed; got {x!r} ({e})") from e
+        return self._add(Constant(array), [], TensorType(view.shape, view.dtype), name)
+
+    def _scalar(self, x: Scalar, d: DType) -> Value:
+        return self._add(Full(scalar_of(x, d, "full")), [], TensorType((), d))
+
+    def _operands(self, op: str, operands: Sequence[Operand], weak_against: slice = slice(None)) -> list[Value]:
+        """Operands as values; Python scalars take their dtype from the tensors beside them (NEP 50)."""
+        found: list[Value | Scalar] = [
+            x if isinstance(x, (bool, int, float)) else self._value(op, f"operand {k}", x) for k, x in enumerate(operands)
+        ]
+        beside = [v.dtype for v in found[weak_against] if isinstance(v, Value)]
+        common = beside[0] if beside else None
+        for d in beside[1:]:
+            assert common is not None
+            common = promote(common, d)
+        values = []
+        for x in found:
+            if isinstance(x, Value):
+                values.append(x)
+            else:
+                d = dtype(np.asarray(x).dtype) if common is None else result_of_scalar(x, common)
+                values.append(self._scalar(x, d))
+        return values
+
+    # -- shapes and axes
+
+    def _broadcast(self, op: str, shapes: Sequence[Shape]) -> Shape:
+        """NumPy's broadcast of shapes; a symbolic size never stretches, so two that differ must agree at the call."""
+        rank = max((len(s) for s in shapes), default=0)
+        out: list[Dim] = []
+        for a in range(rank):
+            dims = [s[a - rank + len(s)] for s in shapes if a - rank + len(s) >= 0]
+            kept: Dim = 1
+            for d in dims:
+                if d == 1 or d == kept:
+                    continue
+                if kept == 1:
+                    kept = d
+                    continue
+                if isinstance(kept, int) and isinstance(d, int):
+                    listed = " and ".join(shape_str(s) for s in shapes)
+                    raise ShapeError(f"{op}: shapes {listed} do not broadcast: {kept} and {d} on axis {a - rank}")
+                self._require([("==", d, kept, f"{op}: operands on axis {a - rank}")])
+                if isinstance(d, int):
+                    kept = d
+            out.append(kept)
+        return tuple(out)
+
+    def _pointwise(self, function: str, *operands: Operand, weak_against: slice = slice(None)) -> Value:
+        """One row of ``gscompile.ops.elementwise.POINTWISE`` applied to operands that broadcast."""
+        values = self._operands(function, operands, weak_against)
+        wants, result = POINTWISE[function].signature([v.dtype for v in values])
+        shape = self._broadcast(function, [v.shape for v in values])
+        return self._add(Pointwise(function, tuple(w.name for w in wants)), values, TensorType(shape, result))
+
+
+def axis_of(op: str, argument: str, axis: Any, rank: int) -> int:
+    """A user's axis as a number in ``[0, rank)``; negative counts from the end."""
+    try:
+        a = int(axis.__index__())
+    except AttributeError:
+        raise ArgumentError(f"{op}: {argument} must be an int; got {axis!r}") from None
+    if not -rank <= a < rank:
+        raise ShapeError(f"{op}: {argument} must be in [{-rank}, {rank - 1}] for rank {rank}; got {a}")
+    return a % rank
+
+
+def axes_of(op: str, argument: str, axes: Any, rank: int) -> tuple[int, ...]:
+    """A user's axes (one, several, or None for all) as sorted numbers, each once."""
+    if axes is None:
+        return tuple(range(rank))
+    if not isinstance(axes, Iterable):
+        axes = [axes]
+    found = [axis_of(op, argument, a, rank) for a in axes]
+    if len(set(found)) != len(found):
+        raise ShapeError(f"{op}: {argument} names an axis twice: {tuple(axes)}")
+    return tuple(sorted(found))
+
+
+def scalar_of(x: Any, d: DType, op: str) -> Scalar:
+    """A Python scalar that ``d`` can hold."""
+    if hasattr(x, "item"):
+        x = x.item()
+    if not isinstance(x, (bool, int, float)):
+        raise DTypeError(f"{op}: a scalar is needed; got {x!r}")
+    if d.kind == "b":
+        if x not in (0, 1):
+            raise DTypeError(f"{op}: {x!r} does not fit {d}")
+        return bool(x)
+    if d.is_integer:
+        if (isinstance(x, float) and (not math.isfinite(x) or x != int(x))) or not d.min <= int(x) <= d.max:
+            raise DTypeError(f"{op}: {x!r} does not fit {d}")
+        return int(x)
+    return float(x)
+
+
+def flag(op: str, argument: str, x: Any) -> bool:
+    """A user's True or False."""
+    if not isinstance(x, (bool, np.bool_)):
+        raise ArgumentError(f"{op}: {argument} must be True or False; got {x!r}")
+    return bool(x)

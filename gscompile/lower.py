@@ -1,0 +1,371 @@
+"""From a graph to one PrimFunc.
+
+``Builder -> Graph -> plan -> nests -> schedules -> PrimFunc``.  Every value knows how to give its element at coordinates: a
+stored one loads it, an inlined one composes its operator's ``element`` with those of its arguments.
+
+The function's parameters are raw addresses of C-contiguous storage, then sizes:
+
+    inputs and constants..., outputs..., status, workspace, symbolic sizes..., threads, in_place
+
+``status`` receives what index checks found (``gscompile.nests.CheckNest``); ``workspace`` is scratch memory; bit k of
+``in_place`` says that output k already holds the data it starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, PrimFunc, Stmt
+from gscompile.dims import Dim, Shape, ceildiv, dim_min, product
+from gscompile.graph import Graph, Value
+from gscompile.nests import (
+    CheckNest,
+    MapNest,
+    Nest,
+    ReduceNest,
+    ScatterNest,
+    status_failed,
+    status_length,
+    status_position,
+)
+from gscompile.ops.base import Coords, Inline, Leaf, Sizes, ravel
+from gscompile.ops.gather import Addressing, Gather
+from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
+from gscompile.ops.scatter import Scatter
+from gscompile.plan import Plan, plan
+from gscompile.types import DTYPES, DType, TensorType
+from schedules import Context, Rule, Target, schedule
+
+WORKSPACE_ALIGN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a failed index check means to the user."""
+
+    op: str
+    tensor: str
+    addressing: Addressing
+    data_shape: Shape
+    index_shape: Shape
+    index_dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a compiled graph does.
+
+    Attributes:
+        kernels: (name, rule) of the loop nests (llvm) or nests of kernels (cuda) that compute something.
+        checks: how many index checks run before them.
+        workspace_bytes: scratch memory of one call; an int, or an expression of symbolic sizes.
+        min_bytes: the least that must move between memory and cores: every output written once, and of every input what its
+            readers need, each byte once.
+    """
+
+    kernels: tuple[tuple[str, str], ...]
+    checks: int
+    workspace_bytes: Dim
+    min_bytes: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A PrimFunc and what a caller must know of it."""
+
+    func: PrimFunc
+    graph: Graph
+    target: Target
+    symbols: tuple[str, ...]
+    checks: tuple[Check, ...]
+    in_place: Mapping[int, Value]
+    stats: Stats
+
+
+@dataclass(slots=True)
+class Workspace:
+    """Hands out scratch buffers, one after the other in one allocation."""
+
+    sizes: Sizes
+    pointer: Any
+    align: int = WORKSPACE_ALIGN
+    used: Dim = 0
+    declared: list[Stmt] = field(default_factory=list)
+
+    def buffer(self, name: str, shape: Shape, dtype: DType) -> Buffer:
+        buf = T.buffer(name, self.sizes.shape(shape), dtype.name, align=self.align)
+        self.declared.append(T.declare(buf, T.offset_pointer(self.pointer, self.sizes(self.used))))
+        self.used = self.used + ceildiv(product(shape) * dtype.itemsize, self.align) * self.align
+        return buf
+
+
+@dataclass(frozen=True, slots=True)
+class ValueElement:
+    """A value's element, loaded or composed."""
+
+    lowering: Lowering
+    value: Value
+    trace: list[tuple[Buffer, list[Expr]]] | None = None
+
+    @property
+    def type(self) -> TensorType:
+        return self.value.type
+
+    def __call__(self, *coords: Expr) -> Expr:
+        buf = self.lowering.buffers.get(id(self.value))
+        if buf is not None:
+            at = list(coords) or [T.const(0)]
+            if self.trace is not None:
+                self.trace.append((buf, at))
+            return T.load(buf, *at)
+        return self.compute(coords)
+
+    def compute(self, coords: Coords) -> Expr:
+        """The element from the arguments, even where the value is being stored."""
+        op = self.value.op
+        assert isinstance(op, Inline), f"{self.value.name} is read before it is stored"
+        if isinstance(op, Gather):
+            op = replace(op, checked=True)
+        args = [ValueElement(self.lowering, a, self.trace) for a in self.value.args]
+        return op.element(args, self.value.type, coords, self.lowering.sizes)
+
+
+class Lowering:
+    """The state of one lowering; see :func:`lower`."""
+
+    def __init__(self, graph: Graph, target: Target, rules: Sequence[Rule], deterministic: bool) -> None:
+        self.graph, self.target, self.rules = graph, target, rules
+        self.plan: Plan = plan(graph)
+        self.sizes = Sizes.of(graph.symbols)
+        self.buffers: dict[int, Buffer] = {}
+        self.params: list[Any] = []
+        self.declared: list[Stmt] = []
+        self.threads = T.var("threads")
+        self.in_place = T.var("in_place")
+        checks = len(self.plan.early) + len(self.plan.late)
+        for v in [*graph.inputs, *graph.constants]:
+            self.buffers[id(v)] = self.parameter(v.name, v.shape, v.dtype)
+        self.outs = [self.parameter(f"out{k}_{v.name}", v.shape, v.dtype) for k, v in enumerate(graph.outputs)]
+        self.status = self.parameter("status", (status_length(checks),), DTYPES["int64"])
+        pointer = T.pointer("workspace", "uint8")
+        self.params.append(pointer)
+        self.workspace = Workspace(self.sizes, pointer)
+        self.context = Context(
+            target,
+            self.sizes,
+            self.threads,
+            T.not_(status_failed(self.status)) if checks else None,
+            self.workspace.buffer,
+            deterministic,
+        )
+        self.checks: list[Check] = []
+        self.kernels: list[tuple[str, str]] = []
+        self.body: list[Stmt] = []
+
+    def parameter(self, name: str, shape: Shape, dtype: DType) -> Buffer:
+        """An address parameter, seen as a buffer."""
+        pointer = T.pointer(f"{name}_ptr", dtype.name)
+        align = 16 if self.target.kind == "cuda" else dtype.itemsize
+        buf = T.buffer(name, self.sizes.shape(shape) or (T.const(1),), dtype.name, align=align)
+        self.params.append(pointer)
+        self.declared.append(T.declare(buf, pointer))
+        return buf
+
+    def element(self, value: Value) -> ValueElement:
+        return ValueElement(self, value)
+
+    # -- nests
+
+    def emit(self, nest: Nest) -> None:
+        """Schedule a nest and add it to the function."""
+        rule, stmt = schedule(nest, self.context, self.rules)
+        if self.target.kind == "llvm":
+            stmt = T.if_(self.context.guard, stmt)
+        self.body.append(stmt)
+        if not isinstance(nest, CheckNest):
+            self.kernels.append((nest.name, rule))
+
+    def check(self, value: Value) -> None:
+        """The index check of a gather or scatter."""
+        op = value.op
+        assert isinstance(op, (Gather, Scatter))
+        a, data, index = op.addressing, value.args[0], value.args[1]
+        element = self.element(index)
+        slot = len(self.checks)
+        self.checks.append(Check(value.name, index.name, a, data.shape, index.shape, index.dtype))
+        self.emit(
+            CheckNest(
+                f"{value.name}_check",
+                a.map.grid_shape(index.shape),
+                a.map.components,
+                lambda g, k: a.valid(k, element, g, data.shape, self.sizes),
+                lambda g, k: T.cast("int64", a.index_at(element, g, k)),
+                lambda g, k: ravel(a.index_position(g, k), index.shape, self.sizes),
+                self.status,
+                slot,
+            )
+        )
+
+    def stored(self, value: Value, out: Buffer) -> None:
+        """The nest that fills a value's storage."""
+        op = value.op
+        if isinstance(op, Scatter):
+            self.emit(self.scatter_nest(value, op, out))
+        elif isinstance(op, (Reduce, ArgReduce)):
+            self.emit(self.reduce_nest(value, op, out))
+        else:
+            self.copy(value, out)
+
+    def copy(self, value: Value, out: Buffer) -> None:
+        """A map nest: an inline value's formula, or a copy of what is stored elsewhere."""
+        known = id(value) in self.buffers
+
+        def element(c: Coords, trace: list[tuple[Buffer, list[Expr]]] | None = None) -> Expr:
+            e = ValueElement(self, value, trace)
+            return e(*c) if known else e.compute(c)
+
+        def loads(c: Coords) -> list[tuple[Buffer, list[Expr]]]:
+            trace: list[tuple[Buffer, list[Expr]]] = []
+            element(c, trace)
+            return trace
+
+        self.emit(
+            MapNest(value.name, value.shape, value.dtype, out, element, self.plan.cost[id(value)], loads)
+        )
+
+    def reduce_nest(self, value: Value, op: Reduce | ArgReduce, out: Buffer) -> ReduceNest:
+        source = value.args[0]
+        element = self.element(source)
+        axes = op.axes
+
+        def at(c: Coords, r: Coords) -> Expr:
+            return element(*full_coords(source.rank, axes, op.keepdims, c, r))
+
+        if isinstance(op, Reduce):
+            acc = op.fold.accumulate(source.dtype)
+            initial: tuple[tuple[DType, Expr], ...] = ((acc, T.const(op.fold.identity(acc), acc.name)),)
+            step: Callable[..., list[Expr]] = lambda a, c, r: [op.step(source.dtype, a[0], at(c, r))]  # noqa: E731
+            finish: Callable[..., Expr] = lambda a: op.finish(source.dtype, a[0], source.shape, self.sizes)  # noqa: E731
+        else:
+            initial = (
+                (source.dtype, T.const(0, source.dtype.name)),
+                (DTYPES["int64"], T.const(0)),
+            )
+
+            def step(a: Sequence[Expr], c: Coords, r: Coords) -> list[Expr]:
+                x = at(c, r)
+                wins = T.any_of([r[0] == 0, op.better(source.dtype, x, a[0])])
+                return [T.select(wins, x, a[0]), T.select(wins, r[0], a[1])]
+
+            finish = lambda a: a[1]  # noqa: E731
+        reduced = tuple(source.shape[a] for a in axes)
+        inner = list(axes) == list(range(source.rank - len(axes), source.rank))
+        cost = self.plan.cost[id(value)]
+        return ReduceNest(value.name, value.shape, value.dtype, out, reduced, initial, step, finish, cost, inner)
+
+    def scatter_nest(self, value: Value, op: Scatter, out: Buffer) -> ScatterNest:
+        data, index, src = (self.element(a) for a in value.args)
+        a = op.addressing
+        number = next((k for k, v in self.plan.in_place.items() if self.graph.outputs[k] is value), None)
+        flag = None
+        if number is not None:
+            flag = T.truncmod(T.truncdiv(self.in_place, T.const(1 << number)), T.const(2)) == 1
+        shape = value.shape
+
+        def source(grid: Coords, window: Coords) -> Expr:
+            at = {**{("index", j): g for j, g in zip(a.map.grid_axes, grid, strict=True)}}
+            at |= {("window", w): x for w, x in enumerate(window)}
+            return src(*(at[p] for p in a.map.layout))
+
+        return ScatterNest(
+            value.name,
+            op,
+            shape,
+            value.dtype,
+            out,
+            a.map.grid_shape(index.type.shape),
+            a.map.window_shape(shape),
+            lambda c: data(*c),
+            flag,
+            lambda g: a.starts(index, g, shape, self.sizes, True),
+            source,
+            self.plan.cost[id(value)],
+        )
+
+    # -- the function
+
+    def run(self) -> Lowered:
+        graph = self.graph
+        for v in self.plan.early:
+            self.check(v)
+        late = {id(v) for v in self.plan.late}
+        written: dict[int, Buffer] = {}
+        for v in graph.values:
+            if id(v) in late:
+                self.check(v)
+            if id(v) not in self.plan.stored:
+                continue
+            numbers = [k for k, o in enumerate(graph.outputs) if o is v]
+            out = self.outs[numbers[0]] if numbers else self.workspace.buffer(v.name, v.shape or (1,), v.dtype)
+            self.stored(v, out)
+            self.buffers[id(v)] = written[id(v)] = out
+        for k, v in enumerate(graph.outputs):
+            if written.get(id(v)) is not self.outs[k]:  # an input, a constant, or an output named twice
+                self.copy(v, self.outs[k])
+        begin = self.prologue()
+        params = [*self.params, *(self.sizes.variables[n] for n in graph.symbols), self.threads, self.in_place]
+        body = T.seq(*self.declared, *self.workspace.declared, begin, *self.body)
+        func = T.prim_func(graph.name, params, body, 2 if self.target.kind == "cuda" else 1)
+        stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))
+        return Lowered(
+            func, graph, self.target, tuple(graph.symbols), tuple(self.checks), self.plan.in_place, stats
+        )
+
+    def prologue(self) -> Stmt | None:
+        """No check has failed yet."""
+        if not self.checks:
+            return None
+        stores = [T.store(self.status, [T.const(0)], T.const(0))]
+        for slot in range(len(self.checks)):
+            at = status_position(slot)
+            stores.append(T.store(self.status, [at], T.const(T.INT64_MAX)))
+            stores.append(T.store(self.status, [at + 1], T.const(0)))
+        body = T.seq(*stores)
+        if self.target.kind == "cuda":
+            from schedules.cuda.launch import single_thread
+
+            return single_thread(body)
+        return body
+
+
+def lower(graph: Graph, target: Target, rules: Sequence[Rule] = (), deterministic: bool = False) -> Lowered:
+    """One PrimFunc for the graph.
+
+    Args:
+        rules: tried before the target's own.
+        deterministic: bitwise repeatable results on cuda too.
+    """
+    return Lowering(graph, target, rules, deterministic).run()
+
+
+def least_bytes(graph: Graph) -> Dim:
+    """The least bytes a run of the graph moves: outputs once, and of each leaf as much as its readers can need."""
+    moved: Dim = 0
+    for v in graph.outputs:
+        moved = moved + v.type.nbytes
+    for v in graph.values:
+        if not isinstance(v.op, Leaf):
+            continue
+        need: Dim = 0
+        for reader in graph.values:
+            for k, a in enumerate(reader.args):
+                if a is v:
+                    gathered = isinstance(reader.op, Gather) and k == 0
+                    need = need + (dim_min(product(reader.shape), product(v.shape)) if gathered else product(v.shape))
+        if any(o is v for o in graph.outputs):
+            need = need + product(v.shape)
+        moved = moved + dim_min(need, product(v.shape)) * v.dtype.itemsize
+    return moved

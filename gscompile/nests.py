@@ -1,0 +1,142 @@
+"""Loop nests: what the lowering asks a schedule for.
+
+A graph becomes a short list of nests.  A nest says what to compute, cell by cell, as functions of coordinates; how to loop
+is for the rules in ``schedules/`` to decide.  Extents are dimensions (ints where known), so that a rule can look at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr
+from gscompile.dims import Dim, Shape
+from gscompile.ops.base import Coords
+from gscompile.ops.scatter import Scatter
+from gscompile.types import DType
+
+
+@dataclass(frozen=True, slots=True)
+class MapNest:
+    """``out[c] = element(c)`` for every cell.
+
+    Attributes:
+        cost: rough scalar instructions per cell.
+        loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
+    """
+
+    name: str
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    element: Callable[[Coords], Expr]
+    cost: int
+    loads: Callable[[Coords], list[tuple[Buffer, list[Expr]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceNest:
+    """``out[c] = finish(fold of step over the reduced box)``; several accumulators at once, for argmax.
+
+    Attributes:
+        reduced: extents of the reduced box, folded in row-major order.
+        initial: dtype and first value of each accumulator.
+        step: (accumulators, c, position in the reduced box) -> accumulators.
+        inner: the reduced axes are the innermost of the argument (a run of memory is folded).
+    """
+
+    name: str
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    reduced: Shape
+    initial: tuple[tuple[DType, Expr], ...]
+    step: Callable[[Sequence[Expr], Coords, Coords], list[Expr]]
+    finish: Callable[[Sequence[Expr]], Expr]
+    cost: int
+    inner: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckNest:
+    """Find the first index that is not ``valid`` and record it in ``status``.
+
+    ``status`` holds int64: whether anything failed, then for each check the smallest row-major position in the index tensor
+    that failed (INT64_MAX: none) and the value there.
+
+    Attributes:
+        grid: extents of the index tensor without its vector axis.
+        valid, value, position: of a component of the index vector at a grid position.
+    """
+
+    name: str
+    grid: Shape
+    components: int
+    valid: Callable[[Coords, int], Expr]
+    value: Callable[[Coords, int], Expr]
+    position: Callable[[Coords, int], Expr]
+    status: Buffer
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterNest:
+    """``out = base; for p in row-major order: out[map(p)] = reduce(out[map(p)], src[p])``.
+
+    Attributes:
+        op: the operator: map, reduction and promises.
+        shape: extents of out.
+        grid: extents of the index tensor without its vector axis.
+        window: extents of the window coordinates.
+        base: the value of a cell before the first point.
+        in_place: true at run time where out already holds base and must not be copied to; None if that cannot be.
+        starts: grid position -> the start on each indexed axis, and whether the point takes part (None: it does).
+        src: (grid, window) -> the value that arrives.
+        cost: rough scalar instructions per point.
+    """
+
+    name: str
+    op: Scatter
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    grid: Shape
+    window: Shape
+    base: Callable[[Coords], Expr]
+    in_place: Expr | None
+    starts: Callable[[Coords], tuple[list[Expr], Expr | None]]
+    src: Callable[[Coords, Coords], Expr]
+    cost: int
+
+    def cell(self, starts: Sequence[Expr], grid: Coords, window: Coords) -> list[Expr]:
+        """The cell a point goes to."""
+        return self.op.addressing.data_coords(starts, grid, window)
+
+
+Nest: TypeAlias = MapNest | ReduceNest | CheckNest | ScatterNest
+
+
+def status_failed(status: Buffer) -> Expr:
+    """Whether some check has failed."""
+    return T.load(status, T.const(0)) != 0
+
+
+def status_position(slot: int) -> Expr:
+    """Where a check's position stands in the status buffer; its value follows."""
+    return T.const(1 + 2 * slot)
+
+
+def status_length(checks: int) -> int:
+    return 1 + 2 * checks
+
+
+def extent_product(shape: Sequence[Dim]) -> int | None:
+    """The number of cells of a box if it is known."""
+    total = 1
+    for d in shape:
+        if not isinstance(d, int):
+            return None
+        total *= d
+    return total

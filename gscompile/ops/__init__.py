@@ -1,0 +1,1 @@
+"""The operators: pointwise functions, and what they are built from."""

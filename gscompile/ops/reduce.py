@@ -1,0 +1,150 @@
+"""Reductions over axes: a table of folds.
+
+A fold starts at ``identity``, takes elements in row-major order of the reduced axes, and ends with ``finish``.  The fold of
+an empty axis is its identity; min, max, argmin and argmax have none there and are refused when the size is known, and give
+their identity (the dtype's extreme, index 0) otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gscompile import _tvm as T
+from gscompile._tvm import Expr
+from gscompile.dims import Shape, product
+from gscompile.errors import DTypeError
+from gscompile.ops.base import Coords, Sizes, Stored
+from gscompile.ops.elementwise import POINTWISE, cast
+from gscompile.types import DTYPES, DType
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One row: which pointwise function folds, from which identity, over which dtypes.
+
+    Attributes:
+        result: dtype of the result, by dtype of the argument (NumPy's rules).
+        accumulate: dtype the partial results have.
+    """
+
+    name: str
+    function: str
+    identity: Callable[[DType], float | int | bool]
+    result: Callable[[DType], DType]
+    accumulate: Callable[[DType], DType]
+    needs_element: bool = False
+    kinds: str = "fiub"
+
+
+def _sum_type(d: DType) -> DType:
+    """NumPy's: small integers and bool sum in int64, small unsigned in uint64, floats in their own type."""
+    if d.is_float:
+        return d
+    return DTYPES["uint64"] if d.kind == "u" else DTYPES["int64"]
+
+
+def _wide(d: DType) -> DType:
+    return DTYPES["float32"] if d.is_float and d.bits == 16 else d
+
+
+def _mean_type(d: DType) -> DType:
+    return d if d.is_float else DTYPES["float64"]
+
+
+def _bool(d: DType) -> DType:
+    return DTYPES["bool"]
+
+
+FOLDS: dict[str, Fold] = {
+    f.name: f
+    for f in [
+        Fold("sum", "add", lambda d: 0, _sum_type, lambda d: _wide(_sum_type(d))),
+        Fold("prod", "mul", lambda d: 1, _sum_type, lambda d: _wide(_sum_type(d))),
+        Fold("mean", "add", lambda d: 0, _mean_type, lambda d: _wide(_mean_type(d))),
+        Fold("max", "maximum", lambda d: float("-inf") if d.is_float else d.min, lambda d: d, lambda d: d, True),
+        Fold("min", "minimum", lambda d: float("inf") if d.is_float else d.max, lambda d: d, lambda d: d, True),
+        Fold("any", "logical_or", lambda d: False, _bool, _bool),
+        Fold("all", "logical_and", lambda d: True, _bool, _bool),
+    ]
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Stored):
+    """Fold over ``axes``.  Argument: a tensor.  Result: its shape without those axes (extent 1 with ``keepdims``)."""
+
+    fold: Fold
+    axes: tuple[int, ...]
+    keepdims: bool
+
+    @property
+    def name(self) -> str:
+        return self.fold.name
+
+    def attributes(self) -> str:
+        return f"axes={self.axes}" + (", keepdims=True" if self.keepdims else "")
+
+    def step(self, source: DType, total: Expr, value: Expr) -> Expr:
+        """``total`` with one more element."""
+        acc = self.fold.accumulate(source)
+        return POINTWISE[self.fold.function].expr(acc, [total, cast(value, source, acc)])
+
+    def finish(self, source: DType, total: Expr, shape: Shape, sizes: Sizes) -> Expr:
+        acc = self.fold.accumulate(source)
+        if self.fold.name == "mean":
+            total = total / T.cast(acc.name, sizes(product(shape[a] for a in self.axes)))
+        return cast(total, acc, self.fold.result(source))
+
+
+@dataclass(frozen=True, slots=True)
+class ArgReduce(Stored):
+    """Position of the smallest or largest element along ``axis``; the first of equals, and the first NaN before all (NumPy)."""
+
+    largest: bool
+    axis: int
+    keepdims: bool
+    select_last: bool = False
+
+    @property
+    def name(self) -> str:
+        return "argmax" if self.largest else "argmin"
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        return (self.axis,)
+
+    def attributes(self) -> str:
+        return f"axis={self.axis}" + (", keepdims=True" if self.keepdims else "")
+
+    def better(self, dtype: DType, value: Expr, best: Expr) -> Expr:
+        """Whether ``value``, which comes later, replaces ``best``."""
+        beats = POINTWISE[("ge" if self.select_last else "gt") if self.largest else ("le" if self.select_last else "lt")]
+        wins = beats.expr(DTYPES["bool"], [value, best])
+        if not dtype.is_float:
+            return wins
+        nan = POINTWISE["isnan"]
+        value_nan, best_nan = nan.expr(DTYPES["bool"], [value]), nan.expr(DTYPES["bool"], [best])
+        return T.select(best_nan, value_nan if self.select_last else T.const(False, "bool"), T.any_of([wins, value_nan]))
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+    """The shape that is left."""
+    if keepdims:
+        return tuple(1 if a in axes else d for a, d in enumerate(shape))
+    return tuple(d for a, d in enumerate(shape) if a not in axes)
+
+
+def full_coords(rank: int, axes: Sequence[int], keepdims: bool, kept: Coords, reduced: Coords) -> list[Expr]:
+    """Coordinates in the argument, of a position in the result and one in the reduced axes."""
+    left = iter([c for a, c in enumerate(kept) if a not in axes] if keepdims else kept)
+    inner = dict(zip(axes, reduced, strict=True))
+    return [inner[a] if a in inner else next(left) for a in range(rank)]
+
+
+def fold(name: str, dtype: DType) -> Fold:
+    """The row, if it is defined for the dtype."""
+    row = FOLDS[name]
+    if dtype.kind not in row.kinds:
+        raise DTypeError(f"{name}: not defined for {dtype}")
+    return row

@@ -1,0 +1,131 @@
+"""Scatter: ``out = data; for p in row-major order: out[map(p)] = reduce(out[map(p)], src[p])``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.index_map import Indexed, Window
+from gscompile.ops.base import Coords, Element, Sizes, Stored
+from gscompile.ops.elementwise import cast
+from gscompile.ops.gather import Addressing
+from gscompile.reductions import Reduction
+from gscompile.types import DTYPES, DType, TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter(Stored):
+    """Arguments: data, index, src.  Result: data's type.
+
+    Attributes:
+        addressing: the map and the index rules.
+        reduction: how values meet in a cell.
+        include_self: whether data's own value takes part in a cell that some point hits.
+        unique: a promise that no two points hit the same cell.
+        deterministic: the result must be that of the row-major order, bit for bit, on every target.
+    """
+
+    spelled: str
+    addressing: Addressing
+    reduction: Reduction
+    include_self: bool = True
+    unique: bool = False
+    deterministic: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.spelled
+
+    def attributes(self) -> str:
+        a = self.addressing
+        parts = [f"reduction={self.reduction.name}", f"bounds={a.bounds.value}"]
+        parts += [f"{k}={v}" for k, v in [("negative", a.negative), ("include_self", self.include_self)] if not v]
+        parts += [f"{k}={v}" for k, v in [("unique", self.unique), ("deterministic", self.deterministic)] if v]
+        return ", ".join(parts)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the number of points in each cell matters."""
+        return self.reduction.name == "mean" or (not self.include_self and self.reduction.name != "update")
+
+    @property
+    def count_axes(self) -> tuple[bool, ...]:
+        """For each data axis, whether the count may differ along it: not where points always cover the whole axis."""
+        return tuple(not isinstance(s, Window) for s in self.addressing.map.sources)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether slices of different grid points can overlap partly, so that counts differ within a slice."""
+        return any(isinstance(s, Indexed) and s.window is not None for s in self.addressing.map.sources)
+
+    def finish(self, dtype: DType, total: Expr, count: Expr | None) -> Expr:
+        """The value of a cell: ``total`` in the accumulator's dtype, and how many points hit it."""
+        acc = self.reduction.accumulator(dtype)
+        if self.reduction.name != "mean":
+            return cast(total, acc, dtype)
+        assert count is not None
+        count = T.int64(count)
+        n = count + (1 if self.include_self else 0)
+        if acc.is_float:
+            mean = total / T.cast(acc.name, T.maximum(n, T.const(1)))
+        else:
+            wide = DTYPES["uint64"] if acc.kind == "u" else DTYPES["int64"]
+            quotient = T.floordiv(T.cast(wide.name, total), T.cast(wide.name, T.maximum(n, T.const(1))))
+            mean = T.cast(acc.name, quotient)
+        return cast(T.select(count > 0, mean, total), acc, dtype)
+
+
+def formula(
+    op: Scatter, out: Buffer, dtype: DType, data: Element, index: Element, src: Element, sizes: Sizes
+) -> Stmt:
+    """The TIR of the formula, serial, exactly as written above: what every schedule is compared with."""
+    a = op.addressing
+    shape, points = data.type.shape, src.type.shape
+    acc_type = op.reduction.accumulator(dtype)
+    extents = sizes.shape(shape)
+    count = T.buffer("count", extents if extents else [1], "int64", align=8)
+    total = T.buffer("total", extents if extents else [1], acc_type.name, align=acc_type.itemsize)
+    at: Callable[[Coords], Coords] = lambda c: c if len(c) else [T.const(0)]  # noqa: E731
+
+    def begin(c: Coords) -> Stmt:
+        return T.seq(T.store(total, at(c), cast(data(*c), dtype, acc_type)), T.store(count, at(c), T.const(0)))
+
+    def point(p: Coords) -> Stmt:
+        grid, window = a.split(p)
+        starts, ok = a.starts(index, grid, shape, sizes, False)
+        cell = at(a.data_coords(starts, grid, window))
+        value = cast(src(*p), dtype, acc_type)
+        new = op.reduction.combine(acc_type, T.load(total, *cell), value)
+        if not op.include_self:
+            new = T.if_then_else(T.load(count, *cell) == 0, value, new)
+        body = T.seq(T.store(total, cell, new), T.store(count, cell, T.load(count, *cell) + 1))
+        return T.if_(ok, body)
+
+    def end(c: Coords) -> Stmt:
+        return T.store(out, c if len(c) else [T.const(0)], op.finish(dtype, T.load(total, *at(c)), T.load(count, *at(c))))
+
+    return T.seq(
+        T.allocate(total),
+        T.allocate(count),
+        loops(extents, begin, "c"),
+        loops(sizes.shape(points), point, "p"),
+        loops(extents, end, "c"),
+    )
+
+
+def loops(extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt], name: str) -> Stmt:
+    """Serial loops over a box in row-major order."""
+
+    def nest(done: list[Expr]) -> Stmt:
+        if len(done) == len(extents):
+            return body(done)
+        return T.for_(extents[len(done)], lambda i: nest([*done, i]), f"{name}{len(done)}")
+
+    return nest([])
+
+
+def src_type(op: Addressing, data: TensorType, index: TensorType) -> TensorType:
+    """The type src must have."""
+    return TensorType(op.map.points_shape(data.shape, index.shape), data.dtype)

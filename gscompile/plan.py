@@ -1,0 +1,126 @@
+"""Which values get storage, and in what order the nests run.
+
+A value is either *inlined* (computed where it is read, so that chains of operators never touch memory) or *stored*.
+
+Stored are:
+* the outputs, in the caller's memory;
+* scatters and reductions: many contributions meet in one cell, so no cell can be computed by itself;
+* an inlined value that would be computed more often than once at more than ``CHEAP`` instructions: one that several nests
+  or operands read, or that a gather, a broadcast or a window reads repeatedly.  Loading it back costs about as much as
+  ``CHEAP`` instructions;
+* an inlined value whose expression has grown past ``LARGE`` nodes, which would make compilation, not the kernel, slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gscompile.dims import Dim, product
+from gscompile.graph import Graph, Value
+from gscompile.ops.base import Inline, Leaf, Stored
+from gscompile.ops.gather import Gather
+from gscompile.ops.movement import BroadcastTo, Pointwise
+from gscompile.ops.scatter import Scatter
+
+CHEAP = 12
+LARGE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The decisions.
+
+    Attributes:
+        stored: ids of the values with storage, leaves apart.
+        early: values whose indices can be checked before anything is written, in graph order.
+        in_place: output number -> the input whose memory it may take over.
+    """
+
+    stored: frozenset[int]
+    early: tuple[Value, ...]
+    late: tuple[Value, ...]
+    in_place: dict[int, Value]
+    cost: dict[int, int]
+
+
+def plan(graph: Graph) -> Plan:
+    """Decide for a graph."""
+    stored: set[int] = {id(v) for v in graph.outputs if not isinstance(v.op, Leaf)}
+    stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
+    readers: dict[int, list[tuple[Value, int]]] = {id(v): [] for v in graph.values}
+    for v in graph.values:
+        for k, a in enumerate(v.args):
+            readers[id(a)].append((v, k))
+    cost: dict[int, int] = {}
+    nodes: dict[int, int] = {}
+    for v in graph.values:
+        inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
+        own = v.op.cost if isinstance(v.op, Inline) else 1
+        cost[id(v)] = own + sum(cost[id(a)] for a in inlined)
+        nodes[id(v)] = 1 + len(v.args) + sum(nodes[id(a)] for a in inlined)
+        if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
+            continue
+        often = len(readers[id(v)]) > 1 or any(_repeats(reader, k, v) for reader, k in readers[id(v)])
+        if (often and cost[id(v)] > CHEAP) or nodes[id(v)] > LARGE:
+            stored.add(id(v))
+    checked = [v for v in graph.values if isinstance(v.op, (Gather, Scatter)) and v.op.addressing.needs_check(v.args[0].shape)]
+    checked = _distinct(checked)
+    early = tuple(v for v in checked if not _reads_stored(v.args[1], stored))
+    late = tuple(v for v in checked if not any(v is e for e in early))
+    in_place = {}
+    if not late:
+        for k, v in enumerate(graph.outputs):
+            base = v.args[0] if isinstance(v.op, Scatter) else None
+            if base is not None and isinstance(base.op, Leaf) and base.op.name == "input":
+                alone = len(readers[id(base)]) == 1 and not any(o is base for o in graph.outputs)
+                if alone and sum(o is v for o in graph.outputs) == 1:
+                    in_place[k] = base
+    return Plan(frozenset(stored), early, late, in_place, cost)
+
+
+def _repeats(reader: Value, position: int, value: Value) -> bool:
+    """Whether ``reader`` reads elements of its argument more than once (or may, where sizes are not known)."""
+    op = reader.op
+    if isinstance(op, Gather):
+        return _more(product(reader.shape), product(value.shape)) if position == 0 else bool(op.addressing.map.window_sizes)
+    if isinstance(op, Scatter):
+        return position == 1
+    if isinstance(op, (BroadcastTo, Pointwise)):
+        return _more(product(reader.shape), product(value.shape))
+    return False
+
+
+def _more(reads: Dim, size: Dim) -> bool:
+    if isinstance(reads, int) and isinstance(size, int):
+        return reads > size
+    return reads != size
+
+
+def _distinct(values: list[Value]) -> list[Value]:
+    """Without those whose indices an earlier one's check covers: the same tensor against the same extents."""
+    seen = set()
+    kept = []
+    for v in values:
+        assert isinstance(v.op, (Gather, Scatter))
+        a, shape = v.op.addressing, v.args[0].shape
+        limits = tuple((shape[axis], a.map.slice_size(axis)) for axis in a.map.indexed_axes)
+        key = (id(v.args[1]), a.map.vector_axis, a.bounds, a.negative, limits)
+        if key not in seen:
+            seen.add(key)
+            kept.append(v)
+    return kept
+
+
+def _reads_stored(value: Value, stored: set[int]) -> bool:
+    """Whether computing a value reads something that a nest must have written before."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if id(v) in seen:
+            continue
+        seen.add(id(v))
+        if id(v) in stored:
+            return True
+        stack.extend(v.args)
+    return False

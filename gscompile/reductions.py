@@ -1,0 +1,78 @@
+"""How a scatter combines what is in a cell with what arrives: a table.
+
+Duplicates are combined in row-major order of the points.  ``update`` keeps the last one.  Integer arithmetic wraps; min
+and max propagate NaN; bool ``add`` and ``max`` are *or*, ``mul`` and ``min`` are *and*.  ``mean`` is the sum divided by how
+many values went into it, floored for integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gscompile._tvm import Expr
+from gscompile.errors import ArgumentError, DTypeError
+from gscompile.ops.elementwise import POINTWISE
+from gscompile.types import DTYPES, DType
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """One row of the table.
+
+    Attributes:
+        name: as users write it.
+        function: the row of ``POINTWISE`` that combines two values; None for ``update``.
+        identity: the value that leaves any other unchanged, by dtype; None where there is none.
+        exact: the result does not depend on the order (for integers; and for floats where no rounding happens).
+        kinds: dtype kinds that are allowed.
+    """
+
+    name: str
+    function: str | None
+    identity: Callable[[DType], float | int | bool] | None
+    exact: bool
+    kinds: str = "fiub"
+
+    def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
+        """``old`` reduced with ``new``, both of ``dtype``."""
+        return new if self.function is None else POINTWISE[self.function].expr(dtype, [old, new])
+
+    def accumulator(self, dtype: DType) -> DType:
+        """Where partial results live: 16-bit floats that would round at each step accumulate in float32."""
+        return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype
+
+    def check(self, op: str, dtype: DType) -> None:
+        if dtype.kind not in self.kinds:
+            raise DTypeError(f"{op}: reduction {self.name!r} is not defined for {dtype}")
+
+
+def _lowest(dtype: DType) -> float | int:
+    return float("-inf") if dtype.is_float else dtype.min
+
+
+def _highest(dtype: DType) -> float | int:
+    return float("inf") if dtype.is_float else dtype.max
+
+
+REDUCTIONS: dict[str, Reduction] = {
+    r.name: r
+    for r in [
+        Reduction("update", None, None, True),
+        Reduction("add", "add", lambda d: 0, False),
+        Reduction("sub", "sub", lambda d: 0, False, "fiu"),
+        Reduction("mul", "mul", lambda d: 1, False),
+        Reduction("min", "minimum", _highest, True),
+        Reduction("max", "maximum", _lowest, True),
+        Reduction("mean", "add", lambda d: 0, False, "fiu"),
+    ]
+}
+
+
+def reduction(spec: str | Reduction, op: str) -> Reduction:
+    """The reduction a user named."""
+    if isinstance(spec, Reduction):
+        return spec
+    if spec not in REDUCTIONS:
+        raise ArgumentError(f"{op}: unknown reduction {spec!r}; known: {', '.join(REDUCTIONS)}")
+    return REDUCTIONS[spec]

@@ -1,0 +1,30 @@
+"""How many threads a kernel on the CPU shares its work among."""
+
+from __future__ import annotations
+
+import os
+
+from gscompile.errors import ArgumentError
+
+_threads: int | None = None
+
+
+def available_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_num_threads(n: int) -> None:
+    """Share every following call's work among ``n`` threads (one per core by default).
+
+    Results do not depend on it, bit for bit.  More threads than cores are simulated: their shares run one after the other.
+    """
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+        raise ArgumentError(f"set_num_threads: a positive int is needed; got {n!r}")
+    global _threads
+    _threads = n
+
+
+def get_num_threads() -> int:
+    """The number of threads in force."""
+    return _threads if _threads is not None else available_cores()

@@ -1,0 +1,9 @@
+"""Schedules: how each loop nest becomes loops on each target.
+
+``schedules.rule`` says what a rule is; ``schedules.llvm`` and ``schedules.cuda`` are the rules.  Operators' meanings live in
+gscompile; nothing here knows a framework, and nothing there knows a thread.
+"""
+
+from schedules.rule import Context, Rule, Target, schedule
+
+__all__ = ["Context", "Rule", "Target", "schedule"]

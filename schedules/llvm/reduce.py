@@ -1,0 +1,107 @@
+"""Reductions over axes, each fold in row-major order, so that results do not depend on the number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.dims import product
+from gscompile.nests import Nest, ReduceNest
+from schedules.llvm.ranges import shared_range
+from schedules.loops import nested, unravel
+from schedules.rule import Context
+
+TILE = 64  # columns folded together: their accumulators stay in registers or the nearest cache
+
+
+def accumulators(nest: ReduceNest, extent: int) -> list[Buffer]:
+    """Local storage for ``extent`` folds."""
+    return [
+        T.buffer(f"acc{k}", [extent], d.name, align=64, scope="local") for k, (d, _) in enumerate(nest.initial)
+    ]
+
+
+def fold(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:
+    """One step of the fold in ``slot``."""
+    new = nest.step([T.load(a, slot) for a in acc], c, r)
+    if len(acc) == 1:
+        return T.store(acc[0], [slot], new[0])
+
+    def bind(k: int, names: list[Expr]) -> Stmt:  # all new values are computed before any is stored
+        if k == len(acc):
+            return T.seq(*(T.store(a, [slot], v) for a, v in zip(acc, names, strict=True)))
+        return T.let(f"new{k}", new[k], lambda v: bind(k + 1, [*names, v]))
+
+    return bind(0, [])
+
+
+class Columns:
+    """The reduced axes are outside the innermost kept axis: fold a tile of columns side by side, reading rows."""
+
+    name = "columns"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+        if not isinstance(nest, ReduceNest) or nest.inner or not nest.shape:
+            return None
+        columns = nest.shape[-1]
+        if isinstance(columns, int) and columns < 4:
+            return None
+        tiles = (columns + (TILE - 1)) // TILE
+        outer = [*nest.shape[:-1], tiles]
+        extent = ctx.sizes(columns)
+
+        def tile(u: Expr) -> Stmt:
+            *row, t = unravel(u, outer, ctx.sizes)
+            acc = accumulators(nest, TILE)
+            begin = t * TILE
+            width = T.minimum(extent - begin, T.const(TILE))
+
+            def each(body: Callable[[Expr], Stmt]) -> Stmt:
+                return T.for_(width, body, "c")
+
+            return T.seq(
+                *(T.allocate(a) for a in acc),
+                each(lambda c: T.seq(*(T.store(a, [c], v) for a, (_, v) in zip(acc, nest.initial, strict=True)))),
+                nested(
+                    "r",
+                    ctx.sizes.shape(nest.reduced),
+                    lambda r: each(lambda c: fold(nest, acc, c, [*row, begin + c], r)),
+                ),
+                each(lambda c: T.store(nest.out, [*row, begin + c], nest.finish([T.load(a, c) for a in acc]))),
+            )
+
+        work = product(nest.shape) * product(nest.reduced) * max(nest.cost, 1)
+        return shared_range(ctx, product(outer), work, lambda lo, hi: T.for_range(lo, hi, tile, "tile"))
+
+
+class Folds:
+    """One fold after the other."""
+
+    name = "folds"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+        if not isinstance(nest, ReduceNest):
+            return None
+
+        def cell(c: list[Expr]) -> Stmt:
+            acc = accumulators(nest, 1)
+            zero = T.const(0)
+            return T.seq(
+                *(T.allocate(a) for a in acc),
+                *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
+                nested("r", ctx.sizes.shape(nest.reduced), lambda r: fold(nest, acc, zero, c, r)),
+                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc])),
+            )
+
+        work = product(nest.shape) * product(nest.reduced) * max(nest.cost, 1)
+        if not nest.shape:
+            return cell([])
+        return shared_range(
+            ctx,
+            product(nest.shape),
+            work,
+            lambda lo, hi: T.for_range(lo, hi, lambda u: cell(unravel(u, nest.shape, ctx.sizes)), "cell"),
+        )
+
+

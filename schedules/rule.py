@@ -1,0 +1,92 @@
+"""What a schedule rule is, and how one is chosen.
+
+A rule looks at a nest (``gscompile.nests``) and returns a statement that carries it out, or None where it does not apply.
+The first rule that applies wins; each target's last rule always does.  A user's own rules go in front::
+
+    class Serial:
+        name = "serial"
+        def apply(self, nest, ctx):
+            if not isinstance(nest, MapNest):
+                return None
+            ...
+    b.build("llvm", rules=[Serial()])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.dims import Shape
+from gscompile.nests import Nest
+from gscompile.ops.base import Sizes
+from gscompile.types import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What rules may know of the target.
+
+    Attributes:
+        kind: ``llvm`` or ``cuda``.
+        vector_bytes: width of one vector register, or of one memory access of a cuda thread.
+        arch: LLVM's CPU name, or ``sm_90``.
+    """
+
+    kind: str
+    vector_bytes: int
+    arch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where a nest is being scheduled.
+
+    Attributes:
+        sizes: dimensions -> int64 expressions.
+        threads: how many threads the caller wants a parallel loop to use (llvm), known at run time.
+        guard: a condition under which the nest runs at all; None for always.  On llvm the caller applies it; a cuda rule must
+            put it inside its kernels, because the host cannot read device memory.
+        workspace: (name, shape, dtype) -> a buffer of scratch memory, aligned to 64 bytes, alive during the call.
+        deterministic: results must not depend on the order in which threads run.
+        choices: a tuner's values for the free choices that rules expose, by name.
+    """
+
+    target: Target
+    sizes: Sizes
+    threads: Expr
+    guard: Expr | None
+    workspace: Callable[[str, Shape, DType], Buffer]
+    deterministic: bool = False
+    choices: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Rule(Protocol):
+    """One way to carry out some nests."""
+
+    @property
+    def name(self) -> str: ...
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | None: ...
+
+
+def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt]:
+    """The first rule that applies: its name, and its statement."""
+    for rule in [*rules, *rules_for(ctx.target.kind)]:
+        stmt = rule.apply(nest, ctx)
+        if stmt is not None:
+            return rule.name, stmt
+    raise AssertionError(f"no rule of target {ctx.target.kind} applies to {type(nest).__name__}")
+
+
+def rules_for(kind: str) -> Sequence[Rule]:
+    """A target's own rules, in the order in which they are tried."""
+    if kind == "llvm":
+        from schedules.llvm import RULES
+
+        return RULES
+    from schedules.cuda import RULES as CUDA_RULES
+
+    return CUDA_RULES
