@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 os.environ.setdefault("TVM_BIND_THREADS", "0")
 
 import tvm
-from tvm import ir, tirx
+import tvm_ffi
+from tvm import ir, te, tirx
 from tvm.sym import Analyzer
 
 Expr: TypeAlias = Any  # tvm's PrimExpr; its Python classes carry no usable types
@@ -314,3 +315,96 @@ def cuda_exists() -> bool:
 def device_source(library: Any) -> str:
     """The CUDA source of a compiled module's kernels."""
     return str(library.mod.imports[0].inspect_source()) if library.mod.imports else ""
+
+
+DEVICE_CALL = "tirx.cuda.func_call"
+
+
+def device_call(name: str, *args: Expr, source: str) -> Expr:
+    """A call of a CUDA device function whose source travels with it."""
+    return tirx.call_intrin("void", DEVICE_CALL, name, *args, source)
+
+
+def same_expr(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are built alike."""
+    return bool(tvm_ffi.structural_equal(a, b, map_free_vars=False))
+
+
+def last_extent(buf: Buffer) -> int | None:
+    """The innermost extent of a buffer if it is known."""
+    shape = buf.ty.shape
+    return constant_value(shape[len(shape) - 1])
+
+
+def serial_device(func: PrimFunc, atomic: Callable[[str, Buffer, list[Expr], Expr], Stmt]) -> PrimFunc:
+    """A cuda function as one that runs on the CPU: thread bindings as serial loops, device calls as ``atomic`` says."""
+
+    def visit(s: Stmt) -> Stmt:
+        if isinstance(s, tirx.SeqStmt):
+            return tirx.SeqStmt([visit(x) for x in s.seq])
+        if isinstance(s, tirx.For):
+            kind = tirx.ForKind.SERIAL if s.kind == tirx.ForKind.THREAD_BINDING else s.kind
+            return tirx.For(s.loop_var, s.min, s.extent, kind, visit(s.body), None)
+        if isinstance(s, tirx.IfThenElse):
+            return tirx.IfThenElse(s.condition, visit(s.then_case), None if s.else_case is None else visit(s.else_case))
+        if isinstance(s, tirx.AttrStmt):
+            value = tirx.const(1, "int32") if s.attr_key == "device_type" else s.value
+            return tirx.AttrStmt(s.node, s.attr_key, value, visit(s.body))
+        if isinstance(s, tirx.Evaluate) and isinstance(s.value, ir.Call) and s.value.op.name == DEVICE_CALL:
+            name, address, value, _ = s.value.args
+            place = address.args[0]
+            return atomic(str(name.value), place.source, list(place.indices), value)
+        return s
+
+    f = tirx.PrimFunc(func.params, visit(func.body))
+    return f.with_attr("global_symbol", func.attrs["global_symbol"]).with_attr("tirx.noalias", True)
+
+
+# -- tensor expressions -----------------------------------------------------------------------------------------------
+
+
+def te_placeholder(name: str, shape: Sequence[Expr], dtype: str) -> Any:
+    return te.placeholder(tuple(shape), dtype, name)
+
+
+def te_compute(name: str, shape: Sequence[Expr], body: Callable[..., Any]) -> Any:
+    return te.compute(tuple(int64(s) for s in shape), body, name=name)
+
+
+def te_extern(name: str, shape: Sequence[Expr], dtype: str, inputs: Sequence[Any], body: Callable[..., Stmt]) -> Any:
+    """A tensor whose TIR is given; ``body`` gets the inputs' buffers and the output's."""
+    return te.extern(
+        [tuple(int64(s) for s in shape)], list(inputs), lambda ins, outs: body(list(ins), outs[0]), name=name, dtype=[dtype]
+    )
+
+
+def te_fold(
+    name: str,
+    shape: Sequence[Expr],
+    reduced: Sequence[Expr],
+    initial: Sequence[Expr],
+    step: Callable[..., Any],
+    values: Callable[[Sequence[Expr], Sequence[Expr]], Sequence[Expr]],
+) -> Any:
+    """A reduction of one or several accumulators; ``step`` combines two tuples of them."""
+    axes = [te.reduce_axis((const(0), int64(r)), f"r{k}") for k, r in enumerate(reduced)]
+
+    def combine(x: Any, y: Any) -> Any:
+        xs, ys = (x, y) if isinstance(x, (tuple, list)) else ([x], [y])
+        new = step(list(xs), list(ys))
+        return tuple(new) if len(new) > 1 else new[0]
+
+    def identity(*dtypes: str) -> Any:
+        return tuple(initial) if len(initial) > 1 else initial[0]
+
+    reducer = te.comm_reducer(combine, identity, name=name)
+
+    def body(*c: Expr) -> Any:
+        found = values(list(c), [a.var for a in axes])
+        return reducer(tuple(found) if len(found) > 1 else found[0], axis=axes)
+
+    return te.compute(tuple(int64(s) for s in shape), body, name=name)
+
+
+def te_prim_func(tensors: Sequence[Any]) -> PrimFunc:
+    return te.create_prim_func(list(tensors))

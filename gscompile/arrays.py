@@ -346,15 +346,12 @@ def _view_jax(x: Array) -> View:
     device = _JAX_DEVICES.get(where)
     if device is None:
         device = _JAX_DEVICES[where] = _jax_device(*where)
-    try:
-        # The pointer is known before the computation that fills the array has run.
-        if not x.is_ready():
-            x.block_until_ready()
-        ptr = x.unsafe_buffer_pointer()
-    except RuntimeError as e:
-        if not x.is_deleted():
-            raise  # the computation failed
-        raise DeviceError("a JAX array that was deleted or donated has no storage") from e
+    if x.is_deleted():  # is_ready() would crash the process
+        raise DeviceError("a JAX array that was deleted or donated has no storage")
+    # The pointer is known before the computation that fills the array has run.
+    if not x.is_ready():
+        x.block_until_ready()
+    ptr = x.unsafe_buffer_pointer()
     shape = x.shape
     # JAX lets a program choose in which order an array's axes lie in memory.
     order = x.format.layout.major_to_minor if hasattr(x, "format") else x.layout.device_local_layout.major_to_minor
@@ -605,10 +602,10 @@ def _convert(x: Array, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
 
 
 def _is_small(values: NDArray[Any]) -> bool:
-    """Whether no value has been rounded for want of bits: all are at most 2^53, infinite or NaN."""
+    """Whether no integer among the values has been rounded: all are below 2^53, infinite or NaN."""
     if values.dtype.kind == "f":
         values = values[np.isfinite(values)]
-        return bool((np.abs(values) <= _EXACT).all())
+        return bool((np.abs(values) < _EXACT).all())
     return int(values.min()) >= -_EXACT and int(values.max()) <= _EXACT
 
 
@@ -629,7 +626,8 @@ def _convert_each(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
     except OverflowError:
         raise _does_not_fit(_largest(values), dtype) from None
     for v, got in zip(values.flat, out.astype(np.float64).flat, strict=True):
-        if got != v if isinstance(v, (int, np.integer)) else math.isinf(got) and not math.isinf(v):
+        # Python compares a float with an int exactly; NumPy would round the int first.
+        if float(got) != int(v) if isinstance(v, (int, np.integer)) else math.isinf(got) and not math.isinf(v):
             raise _does_not_fit(v, dtype)
     return out
 

@@ -31,7 +31,7 @@ from gscompile.nests import (
     status_length,
     status_position,
 )
-from gscompile.ops.base import Coords, Inline, Leaf, Sizes, ravel
+from gscompile.ops.base import Coords, Inline, Leaf, Sizes
 from gscompile.ops.gather import Addressing, Gather
 from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
 from gscompile.ops.scatter import Scatter
@@ -200,10 +200,11 @@ class Lowering:
             CheckNest(
                 f"{value.name}_check",
                 a.map.grid_shape(index.shape),
+                index.shape,
                 a.map.components,
                 lambda g, k: a.valid(k, element, g, data.shape, self.sizes),
-                lambda g, k: T.cast("int64", a.index_at(element, g, k)),
-                lambda g, k: ravel(a.index_position(g, k), index.shape, self.sizes),
+                a.index_position,
+                lambda at: T.cast("int64", element(*at)),
                 self.status,
                 slot,
             )
@@ -247,7 +248,7 @@ class Lowering:
         if isinstance(op, Reduce):
             acc = op.fold.accumulate(source.dtype)
             initial: tuple[tuple[DType, Expr], ...] = ((acc, T.const(op.fold.identity(acc), acc.name)),)
-            step: Callable[..., list[Expr]] = lambda a, c, r: [op.step(source.dtype, a[0], at(c, r))]  # noqa: E731
+            step: Callable[..., list[Expr]] = lambda a, c, r: [op.combine(acc, a[0], op.lift(source.dtype, at(c, r)))]  # noqa: E731
             finish: Callable[..., Expr] = lambda a: op.finish(source.dtype, a[0], source.shape, self.sizes)  # noqa: E731
         else:
             initial = (

@@ -139,6 +139,7 @@ class Module:
             ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the
             content of an ``out`` that is not an input.
         """
+        function = self._entry()
         given = self._arguments(args, kwargs)
         views: list[View] = []
         kind = None
@@ -157,7 +158,7 @@ class Module:
         sizes = self._bind(views)
         shapes = [tuple(evaluate(d, sizes) for d in o.shape) for o in self.outputs]
         results, out_views, copies, flags = self._storage(out, views, shapes, kind or "numpy", device)
-        self._run(views, out_views, sizes, flags, device)
+        self._run(function, views, out_views, sizes, flags, device)
         for target, target_view, source, source_view in copies:
             arrays.copy_into(target, target_view, source, source_view)
         return results[0] if len(results) == 1 else tuple(results)
@@ -280,6 +281,7 @@ class Module:
 
     def _run(
         self,
+        function: Any,
         inputs: Sequence[View],
         outputs: Sequence[View],
         sizes: Mapping[str, int],
@@ -287,7 +289,6 @@ class Module:
         device: tuple[str, int],
     ) -> None:
         lowered = self._lowered
-        function = self._entry()
         constants = self._constants_on(device)
         scratch = evaluate(lowered.stats.workspace_bytes, sizes)
         status = np.empty(status_length(len(lowered.checks)), np.int64)

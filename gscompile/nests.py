@@ -68,15 +68,19 @@ class CheckNest:
 
     Attributes:
         grid: extents of the index tensor without its vector axis.
-        valid, value, position: of a component of the index vector at a grid position.
+        index: extents of the index tensor.
+        valid: whether a component of the index vector at a grid position is in range.
+        position: where that component stands in the index tensor.
+        value: the index value at a position of the index tensor.
     """
 
     name: str
     grid: Shape
+    index: Shape
     components: int
     valid: Callable[[Coords, int], Expr]
-    value: Callable[[Coords, int], Expr]
-    position: Callable[[Coords, int], Expr]
+    position: Callable[[Coords, int], list[Expr]]
+    value: Callable[[Coords], Expr]
     status: Buffer
     slot: int
 

@@ -1,9 +1,9 @@
 """Random calls of every gather and scatter, for property tests.
 
 ``cases("scatter_nd")`` is a hypothesis strategy of :class:`Case`: one call with its arrays, which knows how to declare
-itself on a builder and what the oracle says it gives.  Shapes have pairwise different extents where the rank allows it, and
-indices are drawn from a palette of ugly ones: first, last, negative, just past both ends, the dtype's limits, and values that
-look harmless once cut to 32 bits.
+itself on a builder and what the oracle says it gives.  Shapes have pairwise different extents where the rank allows it,
+and indices are drawn from a palette of ugly ones: first, last, negative, just past both ends, the dtype's limits, and
+values that look harmless once cut to 32 bits.
 """
 
 from __future__ import annotations
@@ -195,11 +195,9 @@ def _components(draw: Draw, most: int) -> int:
 def _extents(draw: Draw, rank: int, *, empty: bool = True) -> list[int]:
     """Pairwise different extents, up to rank 4; one time in twelve one of them is 0."""
     if rank > 4:
-        shape = [1, 2, 3] + [1, 2, 1, 2, 1][: rank - 3]
-        shape = draw(st.permutations(shape))
+        shape = list(draw(st.permutations([1, 2, 3, 1, 2, 1, 2, 1][:rank])))
     else:
-        shape = draw(st.permutations(range(1, 8 if rank < 3 else 6)))[:rank]
-    shape = list(shape)
+        shape = list(draw(st.permutations(range(1, 8 if rank < 3 else 6)))[:rank])
     if empty and rank and draw(st.integers(0, 11)) == 11:
         shape[draw(st.integers(0, rank - 1))] = 0
     return shape
@@ -342,8 +340,10 @@ def index_palette(extent: int, window: int, dtype: str, negative: bool) -> tuple
 
 
 def random_data(rng: np.random.Generator, shape: Sequence[int], dtype: str, special: bool = False) -> Array:
-    """Floats of many magnitudes, so that the order of a sum shows; integers over their whole range; ``special`` mixes in
-    NaN, infinities, negative zero and a subnormal."""
+    """Floats of many magnitudes, so that the order of a sum shows; integers over their whole range.
+
+    ``special`` mixes in NaN, infinities, negative zero and what is a subnormal in float16.
+    """
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)
     if dtype in INTEGERS:

@@ -3,8 +3,8 @@
     gather:   points[p] = data[map(p)]
     scatter:  out = data;  for p in row-major order:  out[map(p)] = reduce(out[map(p)], src[p])
 
-NumPy serves only as storage and for the arithmetic of one scalar at a time.  A map is data, see :class:`Map`.  Index values
-are Python integers from the moment they are read, so no index dtype can overflow here.
+NumPy serves only as storage and for the arithmetic of one scalar at a time.  A map is data, see :class:`Map`.  Index
+values are Python integers from the moment they are read, so no index dtype can overflow here.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def nd_map(data_shape: Sequence[int], index_shape: Sequence[int], batch_dims: in
 
 
 def take_map(data_shape: Sequence[int], index_shape: Sequence[int], axis: int, batch_dims: int = 0) -> Map:
-    """take: ``batch_dims`` axes shared, ``axis`` indexed, the rest windows; the index's other axes stand at ``axis``."""
+    """take: ``batch_dims`` axes shared, ``axis`` indexed, the rest windows; the other index axes stand at ``axis``."""
     axis %= len(data_shape)
     batch_dims = batch_dims + len(index_shape) if batch_dims < 0 else batch_dims
     sources: list[tuple[Any, ...]] = []
@@ -169,7 +169,10 @@ def xla_map(
 
 
 def valid_range(extent: int, window: int, negative: bool) -> tuple[int, int] | None:
-    """The smallest and the largest value that ``raise`` lets pass; None where there is none."""
+    """The smallest and the largest value that ``raise`` lets pass; None where there is none.
+
+    With a window not every value between them passes: those from ``1 - window`` to -1 do not.
+    """
     last = extent - window
     return None if last < 0 else (-extent if negative else 0, last)
 
@@ -177,8 +180,8 @@ def valid_range(extent: int, window: int, negative: bool) -> tuple[int, int] | N
 def start_of(value: int, extent: int, window: int, bounds: str, negative: bool) -> int | None:
     """The start that an index value means on an axis; None where it is out of range under ``raise`` or ``fill``.
 
-    ``wrap`` is the floor modulo of the value as it stands; every other policy first adds the extent to a negative value,
-    once.  ``clip`` and ``wrap`` give None where no start is valid.
+    ``wrap`` is the floor modulo of the value as it stands; every other policy first adds the extent to a negative
+    value, once.  ``clip`` and ``wrap`` give None where no start is valid.
     """
     count = extent - window + 1
     if bounds == "wrap":
@@ -206,7 +209,9 @@ def all_starts(
         if start is None and bounds != "fill":
             if bounds == "trust":
                 raise AssertionError(f"index {value} at {position} breaks the promise of bounds='trust'")
-            raise OracleIndexError(position, value, valid_range(data_shape[axis], window, negative))
+            raise OracleIndexError(
+                position, value, valid_range(data_shape[axis], window, negative and index.dtype.kind == "i")
+            )
         starts[position] = start
     return starts
 

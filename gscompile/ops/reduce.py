@@ -85,10 +85,13 @@ class Reduce(Stored):
     def attributes(self) -> str:
         return f"axes={self.axes}" + (", keepdims=True" if self.keepdims else "")
 
-    def step(self, source: DType, total: Expr, value: Expr) -> Expr:
-        """``total`` with one more element."""
-        acc = self.fold.accumulate(source)
-        return POINTWISE[self.fold.function].expr(acc, [total, cast(value, source, acc)])
+    def lift(self, source: DType, value: Expr) -> Expr:
+        """An element in the accumulator's dtype."""
+        return cast(value, source, self.fold.accumulate(source))
+
+    def combine(self, acc: DType, total: Expr, value: Expr) -> Expr:
+        """Two partial results, both in the accumulator's dtype."""
+        return POINTWISE[self.fold.function].expr(acc, [total, value])
 
     def finish(self, source: DType, total: Expr, shape: Shape, sizes: Sizes) -> Expr:
         acc = self.fold.accumulate(source)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.bounds import Bounds
 from gscompile.index_map import Indexed, Window
 from gscompile.ops.base import Coords, Element, Sizes, Stored
 from gscompile.ops.elementwise import cast
@@ -80,8 +81,13 @@ class Scatter(Stored):
 def formula(
     op: Scatter, out: Buffer, dtype: DType, data: Element, index: Element, src: Element, sizes: Sizes
 ) -> Stmt:
-    """The TIR of the formula, serial, exactly as written above: what every schedule is compared with."""
+    """The TIR of the formula, serial, exactly as written above: what every schedule is compared with.
+
+    A tensor expression cannot raise: under ``bounds="raise"`` a point that is out of range is dropped.
+    """
     a = op.addressing
+    if a.bounds is Bounds.RAISE:
+        a = replace(a, bounds=Bounds.FILL)
     shape, points = data.type.shape, src.type.shape
     acc_type = op.reduction.accumulator(dtype)
     extents = sizes.shape(shape)
@@ -90,7 +96,8 @@ def formula(
     at: Callable[[Coords], Coords] = lambda c: c if len(c) else [T.const(0)]  # noqa: E731
 
     def begin(c: Coords) -> Stmt:
-        return T.seq(T.store(total, at(c), cast(data(*c), dtype, acc_type)), T.store(count, at(c), T.const(0)))
+        clear = T.store(count, at(c), T.const(0)) if op.counts else None
+        return T.seq(T.store(total, at(c), cast(data(*c), dtype, acc_type)), clear)
 
     def point(p: Coords) -> Stmt:
         grid, window = a.split(p)
@@ -98,17 +105,18 @@ def formula(
         cell = at(a.data_coords(starts, grid, window))
         value = cast(src(*p), dtype, acc_type)
         new = op.reduction.combine(acc_type, T.load(total, *cell), value)
-        if not op.include_self:
+        if op.counts and not op.include_self:
             new = T.if_then_else(T.load(count, *cell) == 0, value, new)
-        body = T.seq(T.store(total, cell, new), T.store(count, cell, T.load(count, *cell) + 1))
-        return T.if_(ok, body)
+        hit = T.store(count, cell, T.load(count, *cell) + 1) if op.counts else None
+        return T.if_(ok, T.seq(T.store(total, cell, new), hit))
 
     def end(c: Coords) -> Stmt:
-        return T.store(out, c if len(c) else [T.const(0)], op.finish(dtype, T.load(total, *at(c)), T.load(count, *at(c))))
+        hits = T.load(count, *at(c)) if op.counts else None
+        return T.store(out, at(c), op.finish(dtype, T.load(total, *at(c)), hits))
 
     return T.seq(
         T.allocate(total),
-        T.allocate(count),
+        T.allocate(count) if op.counts else None,
         loops(extents, begin, "c"),
         loops(sizes.shape(points), point, "p"),
         loops(extents, end, "c"),

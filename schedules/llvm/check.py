@@ -6,7 +6,7 @@ from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.nests import CheckNest, Nest, status_failed, status_position
 from schedules.llvm.ranges import Piece, over_box
-from schedules.loops import nested
+from schedules.loops import nested, ravel
 from schedules.rule import Context
 
 
@@ -39,8 +39,9 @@ class Check:
             steps = []
             for k in range(nest.components):
                 position = nest.position(g, k)
-                earlier = T.all_of([T.not_(nest.valid(g, k)), position < T.load(nest.status, at)])
-                record = T.seq(T.store(nest.status, [at], position), T.store(nest.status, [at + 1], nest.value(g, k)))
+                flat = ravel(position, nest.index, ctx.sizes)
+                earlier = T.all_of([T.not_(nest.valid(g, k)), flat < T.load(nest.status, at)])
+                record = T.seq(T.store(nest.status, [at], flat), T.store(nest.status, [at + 1], nest.value(position)))
                 steps.append(T.if_(earlier, record))
             return T.seq(*steps)
 

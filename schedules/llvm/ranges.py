@@ -47,7 +47,8 @@ def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Exp
     threads = ctx.threads
 
     def piece(t: Expr) -> Stmt:
-        return body(T.floordiv(n * t, threads), T.floordiv(n * (t + 1), threads))
+        lo, hi = T.floordiv(n * t, threads), T.floordiv(n * (t + 1), threads)
+        return T.let("lo", lo, lambda a: T.let("hi", hi, lambda b: body(a, b)))
 
     many = T.all_of([threads > 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
     return T.if_(many, T.parallel(threads, piece), body(T.const(0), n))

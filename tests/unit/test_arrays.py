@@ -118,6 +118,7 @@ class Exporter:
         self.asked.append(keywords)
         if not self.versioned and keywords:
             raise TypeError("an old producer knows no keywords")
+        versioned = "max_version" in keywords
         a, c = self.array, self.changes
         shape = (ctypes.c_int64 * a.ndim)(*a.shape)
         strides = (ctypes.c_int64 * a.ndim)(*(s // a.itemsize for s in a.strides))
@@ -139,13 +140,13 @@ class Exporter:
 
         deleter = Deleter(delete)
         managed: Any
-        if self.versioned:
+        if versioned:
             version = (ctypes.c_uint32 * 2)(*c.get("version", (1, 0)))
             managed = Versioned(version, None, deleter, c.get("flags", 0), tensor)
         else:
             managed = Legacy(tensor, None, deleter)
         address = ctypes.addressof(managed)
-        name = c.get("name", b"dltensor_versioned" if self.versioned else b"dltensor")
+        name = c.get("name", b"dltensor_versioned" if versioned else b"dltensor")
 
         def destroy(capsule: int) -> None:
             if _is_valid(capsule, name):  # nobody renamed it to take the tensor over
@@ -256,20 +257,21 @@ def strided_cases() -> dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any
 
 
 @pytest.mark.parametrize("name", ["float32", "bool", "bfloat16", "int64"])
-@pytest.mark.parametrize("case", strided_cases())
-@pytest.mark.parametrize("kind", ["numpy", "torch", "dlpack", "tvm"])
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    # torch has no negative strides
+    [(k, c) for k in ("numpy", "torch", "dlpack", "tvm") for c in strided_cases() if (k, c) != ("torch", "reversed")],
+)
 def test_strided(kind: str, case: str, name: str) -> None:
     s = strided_cases()[case](sample(name))
     if kind == "torch":
-        if case == "reversed":
-            pytest.skip("torch has no negative strides")
-        if case == "broadcast":
-            x = to_torch(sample(name))[:1].expand(5, 4)
-            s = np.broadcast_to(sample(name)[:1], (5, 4))
-        else:
-            x = strided_cases()[case](to_torch(sample(name)).numpy()) if name != "bfloat16" else None
-            base = to_torch(sample(name))
-            x = {"transposed": lambda: base.t(), "rows": lambda: base[::2], "columns": lambda: base[:, 1:3]}[case]()
+        base = to_torch(sample(name))
+        x = {
+            "transposed": lambda: base.t(),
+            "rows": lambda: base[::2],
+            "columns": lambda: base[:, 1:3],
+            "broadcast": lambda: base[:1].expand(5, 4),
+        }[case]()
     elif kind == "tvm":
         x = need("tvm_ffi").from_dlpack(Exporter(s))
     else:
@@ -655,7 +657,7 @@ def test_cupy_arrays_by_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     copy = contiguous(view(t), t)
     assert copy[3:5] == (("cuda", 2), True)
     assert memory(copy) == a.T.tobytes()
-    monkeypatch.delitem(arrays._VIEWERS, Ndarray)
+    del arrays._VIEWERS[Ndarray]
 
 
 # -- DLPack and TVM ---------------------------------------------------------------------------------------------------
@@ -1087,12 +1089,12 @@ def test_overlaps() -> None:
         (base[7:3:-1], base[4], True),
         (base[0, ::4], base[0, 5:], False),
         (base[0, ::5], base[0, 5:], True),
-        (np.broadcast_to(base[3, 3:4], (9, 9)), base[3, 3], True),
+        (np.broadcast_to(base[3, 3:4], (9, 9)), base[3, 3, ...], True),
         (np.broadcast_to(base[3, 3:4], (9, 9)), base[3, 4:], False),
         (base[:0], base, False),
         (base[2:2].T, base, False),
-        (base[3, 3], base[3], True),
-        (base[3, 3], base[4], False),
+        (base[3, 3, ...], base[3], True),
+        (base[3, 3, ...], base[4], False),
     ]
     for i, (a, b, want) in enumerate(cases):
         assert overlaps(view(a), view(b)) is want, i

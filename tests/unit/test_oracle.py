@@ -440,8 +440,9 @@ def test_scatter_with_windows_is_xlas(
 def grid_first(map: oracle.Map, src: Any) -> tuple[oracle.Map, Any]:
     """The same points with the index axes outermost.
 
-    XLA:CPU goes over the index first and over a slice's elements second, wherever the slices' axes stand in the updates;
-    here the order is row-major over the points.  They differ where slices overlap and stand before the index axes.
+    XLA:CPU goes over the index first and over a slice's elements second, wherever the slices' axes stand in the
+    updates; here the order is row-major over the points.  They differ where slices overlap and stand before the index
+    axes.
     """
     order = sorted(range(len(map.layout)), key=lambda o: map.layout[o][0] == "window")
     layout = tuple(map.layout[o] for o in order)

@@ -1,0 +1,243 @@
+"""The operators as plain TVM tensor expressions: ``te.Tensor`` in, ``te.Tensor`` out.
+
+    import gscompile.te as gte
+    from tvm import te
+    A, I = te.placeholder((8, 24), "float32", "A"), te.placeholder((3, 24), "int64", "I")
+    B = gte.gather(A, I, dim=0)
+    func = te.create_prim_func([A, I, B])
+
+They are the very declarations that the builder's values are made of: a gather is a ``te.compute`` of its index map, a scatter
+a TE extern that holds the TIR of the formula.  Arguments, shapes and errors are those of the builder's methods.
+
+A tensor expression cannot raise.  Under ``bounds="raise"`` a gather clamps the address and a scatter drops the point, so nothing
+is read or written out of range, and :func:`first_invalid` declares a tensor that says whether, and where, an index was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, PrimFunc, Stmt
+from gscompile.bounds import Bounds
+from gscompile.builder import Builder
+from gscompile.dims import Dim, SymDim
+from gscompile.graph import Graph, Value
+from gscompile.index_map import IndexMap
+from gscompile.ops.base import Inline, Leaf, Sizes, ravel
+from gscompile.ops.gather import Addressing
+from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
+from gscompile.ops.scatter import Scatter, formula
+from gscompile.types import TensorType, dtype
+
+Tensor = Any
+
+
+@dataclass(frozen=True, slots=True)
+class TensorElement:
+    """A te.Tensor, or a buffer of one, as a function of coordinates."""
+
+    type: TensorType
+    source: Any
+    is_buffer: bool = False
+
+    def __call__(self, *coords: Expr) -> Expr:
+        return T.load(self.source, *(coords or (T.const(0),))) if self.is_buffer else self.source(*coords)
+
+
+@dataclass(slots=True)
+class Shapes:
+    """Reads te shapes as dimensions: constants as ints, everything else as a size of its own."""
+
+    sizes: dict[str, Expr] = field(default_factory=dict)
+
+    def type_of(self, t: Tensor) -> TensorType:
+        return TensorType(tuple(self.dim(d) for d in t.shape), dtype(str(t.dtype)))
+
+    def dim(self, d: Any) -> Dim:
+        value = T.constant_value(d)
+        if value is not None:
+            return value
+        for name, known in self.sizes.items():
+            if T.same_expr(known, T.int64(d)):
+                return SymDim.var(name)
+        name = f"d{len(self.sizes)}"
+        self.sizes[name] = T.int64(d)
+        return SymDim.var(name)
+
+
+def declare(graph: Graph, given: Sequence[Tensor], sizes: Sizes) -> dict[int, Tensor]:
+    """Every value of a graph as a te.Tensor, by id; ``given`` are the inputs, then the constants."""
+    tensors = {id(v): t for v, t in zip([*graph.inputs, *graph.constants], given, strict=True)}
+    for v in graph.values:
+        if not isinstance(v.op, Leaf):
+            tensors[id(v)] = _declare(v, [tensors[id(a)] for a in v.args], sizes)
+    return tensors
+
+
+def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
+    op, shape = v.op, sizes.shape(v.shape)
+    elements = [TensorElement(a.type, t) for a, t in zip(v.args, args, strict=True)]
+    if isinstance(op, Inline):
+        inline = op
+        return T.te_compute(v.name, shape, lambda *c: inline.element(elements, v.type, c, sizes))
+    if isinstance(op, Scatter):
+        scatter = op
+
+        def body(ins: list[Buffer], out: Buffer) -> Stmt:
+            data, index, src = (TensorElement(a.type, b, True) for a, b in zip(v.args, ins, strict=True))
+            return formula(scatter, out, v.dtype, data, index, src, sizes)
+
+        return T.te_extern(v.name, shape, v.dtype.name, args, body)
+    source, element = v.args[0].type, elements[0]
+    assert isinstance(op, (Reduce, ArgReduce))
+    reduced = sizes.shape([source.shape[a] for a in op.axes])
+
+    def at(c: Sequence[Expr], r: Sequence[Expr]) -> Expr:
+        return element(*full_coords(source.rank, op.axes, op.keepdims, c, r))
+
+    if isinstance(op, Reduce):
+        reduce = op
+        acc = reduce.fold.accumulate(source.dtype)
+        total = T.te_fold(
+            f"{v.name}_fold",
+            shape,
+            reduced,
+            [T.const(reduce.fold.identity(acc), acc.name)],
+            lambda x, y: [reduce.combine(acc, x[0], y[0])],
+            lambda c, r: [reduce.lift(source.dtype, at(c, r))],
+        )
+        return T.te_compute(v.name, shape, lambda *c: reduce.finish(source.dtype, total(*c), source.shape, sizes))
+    arg = op
+    best = T.te_fold(
+        v.name,
+        shape,
+        reduced,
+        [T.const(-1), T.const(0, source.dtype.name)],
+        lambda x, y: _better(arg, source, x, y),
+        lambda c, r: [r[0], at(c, r)],
+    )
+    return best[0]
+
+
+def _better(op: ArgReduce, source: TensorType, x: Sequence[Expr], y: Sequence[Expr]) -> list[Expr]:
+    """The winner of two (position, value) pairs; position -1 is no element."""
+    wins = T.any_of([x[0] < 0, op.better(source.dtype, y[1], x[1])])
+    return [T.select(wins, y[0], x[0]), T.select(wins, y[1], x[1])]
+
+
+def reference(graph: Graph) -> PrimFunc:
+    """The plain lowering of a graph: ``te.create_prim_func`` of its declarations, no schedule at all.
+
+    Parameters of the function: inputs, constants, outputs.  Every schedule's result is compared with it.
+    """
+    sizes = Sizes.of(graph.symbols)
+    leaves = [*graph.inputs, *graph.constants]
+    given = [T.te_placeholder(v.name, sizes.shape(v.shape), v.dtype.name) for v in leaves]
+    tensors = declare(graph, given, sizes)
+    return T.te_prim_func([*given, *(tensors[id(v)] for v in graph.outputs)])
+
+
+def _apply(method: str, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    """One method of the builder, applied to te tensors."""
+    shapes = Shapes()
+    builder = Builder("te")
+    types = [shapes.type_of(t) for t in tensors]
+    values = [builder.input(f"arg{k}", t.shape, t.dtype) for k, t in enumerate(types)]
+    result = getattr(builder, method)(*values, *args, **kwargs)
+    builder.output(result)
+    graph = Graph(builder.name, tuple(builder._values), (result,), ())
+    return declare(graph, tensors, Sizes(shapes.sizes))[id(result)]
+
+
+def gather(data: Tensor, index: Tensor, dim: int = 0, **options: Any) -> Tensor:
+    """See :meth:`gscompile.Builder.gather`."""
+    return _apply("gather", [data, index], dim, **options)
+
+
+def gather_nd(
+    data: Tensor, index: Tensor, dims: Sequence[int] | None = None, batch_dims: int = 0, **options: Any
+) -> Tensor:
+    """See :meth:`gscompile.Builder.gather_nd`."""
+    return _apply("gather_nd", [data, index], dims, batch_dims, **options)
+
+
+def take(data: Tensor, index: Tensor, axis: int = 0, batch_dims: int = 0, **options: Any) -> Tensor:
+    """See :meth:`gscompile.Builder.take`."""
+    return _apply("take", [data, index], axis, batch_dims, **options)
+
+
+def gather_map(data: Tensor, index: Tensor, map: IndexMap, **options: Any) -> Tensor:
+    """See :meth:`gscompile.Builder.gather_map`."""
+    return _apply("gather_map", [data, index], map, **options)
+
+
+def scatter(data: Tensor, index: Tensor, src: Tensor, dim: int = 0, **options: Any) -> Tensor:
+    """See :meth:`gscompile.Builder.scatter`."""
+    return _apply("scatter", [data, index, src], dim, **options)
+
+
+def scatter_nd(
+    data: Tensor,
+    index: Tensor,
+    src: Tensor,
+    dims: Sequence[int] | None = None,
+    batch_dims: int = 0,
+    **options: Any,
+) -> Tensor:
+    """See :meth:`gscompile.Builder.scatter_nd`."""
+    return _apply("scatter_nd", [data, index, src], dims, batch_dims, **options)
+
+
+def put(data: Tensor, index: Tensor, src: Tensor, axis: int = 0, batch_dims: int = 0, **options: Any) -> Tensor:
+    """See :meth:`gscompile.Builder.put`."""
+    return _apply("put", [data, index, src], axis, batch_dims, **options)
+
+
+def scatter_map(data: Tensor, index: Tensor, src: Tensor, map: IndexMap, **options: Any) -> Tensor:
+    """See :meth:`gscompile.Builder.scatter_map`."""
+    return _apply("scatter_map", [data, index, src], map, **options)
+
+
+def first_invalid(data: Tensor, index: Tensor, map: IndexMap, *, negative: bool = True) -> Tensor:
+    """The smallest row-major position in ``index`` whose value is out of range for ``data``, through ``map``.
+
+    Returns: a scalar int64 tensor; 2^63 - 1 where every index is valid.
+    """
+    shapes = Shapes()
+    data_type, index_type = shapes.type_of(data), shapes.type_of(index)
+    map.check("first_invalid", data_type.shape, index_type.shape)
+    sizes = Sizes(shapes.sizes)
+    addressing = Addressing(map, Bounds.RAISE, negative)
+    element = TensorElement(index_type, index)
+    grid_shape = map.grid_shape(index_type.shape)
+    none = T.const(T.INT64_MAX)
+
+    def first(c: Sequence[Expr], r: Sequence[Expr]) -> list[Expr]:
+        found = none
+        for k in reversed(range(map.components)):
+            g = list(r[: len(grid_shape)])
+            flat = ravel(addressing.index_position(g, k), index_type.shape, sizes)
+            valid = addressing.valid(k, element, g, data_type.shape, sizes)
+            found = T.minimum(found, T.select(valid, none, flat))
+        return [found]
+
+    reduced = sizes.shape(grid_shape) or (T.const(1),)
+    return T.te_fold("first_invalid", (), reduced, [none], lambda x, y: [T.minimum(x[0], y[0])], first)
+
+
+__all__ = [
+    "declare",
+    "first_invalid",
+    "gather",
+    "gather_map",
+    "gather_nd",
+    "put",
+    "reference",
+    "scatter",
+    "scatter_map",
+    "scatter_nd",
+    "take",
+]

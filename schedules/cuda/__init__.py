@@ -1,0 +1,9 @@
+"""Rules for cuda, in the order in which they are tried."""
+
+from schedules.cuda.check import Check
+from schedules.cuda.map import Cells, Vectors
+from schedules.cuda.reduce import Folds
+from schedules.cuda.scatter import Atomics, Direct, LastWriter, Ordered
+from schedules.rule import Rule
+
+RULES: tuple[Rule, ...] = (Check(), Vectors(), Cells(), Folds(), Direct(), LastWriter(), Ordered(), Atomics())

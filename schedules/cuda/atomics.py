@@ -1,0 +1,102 @@
+"""Atomic read-modify-write on global memory: a table of device functions.
+
+CUDA has native atomics for some operations and types; the others are a compare-and-swap loop.  All return nothing.  The
+emulation of kernels on the CPU replaces each call with the plain operation, through ``PLAIN``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.ops.elementwise import POINTWISE
+from gscompile.types import DTYPES, DType
+
+C_TYPES = {
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+}
+
+# how two values combine, in C, where the bits are swapped with atomicCAS
+FORMULA = {
+    "add": "a + b",
+    "sub": "a - b",
+    "mul": "a * b",
+    "min": "(b < a || b != b) && a == a ? b : a",  # NaN wins
+    "max": "(b > a || b != b) && a == a ? b : a",
+}
+
+PLAIN: dict[str, Callable[[DType, Expr, Expr], Expr]] = {
+    name: (lambda row: lambda d, a, b: POINTWISE[row].expr(d, [a, b]))(row)
+    for name, row in [("add", "add"), ("sub", "sub"), ("mul", "mul"), ("min", "minimum"), ("max", "maximum")]
+}
+
+
+def native(op: str, dtype: DType) -> str | None:
+    """The body of a device function that CUDA's own atomics express; 64-bit signed sums are unsigned ones."""
+    if op in ("add", "sub"):
+        value = "v" if op == "add" else "-v"
+        if dtype.name == "int64":
+            return f"atomicAdd((unsigned long long*)p, (unsigned long long)({value}));"
+        return f"atomicAdd(({C_TYPES[dtype.name]}*)p, ({C_TYPES[dtype.name]})({value}));"
+    if op in ("min", "max") and dtype.is_integer:
+        return f"atomic{op.capitalize()}(({C_TYPES[dtype.name]}*)p, ({C_TYPES[dtype.name]})v);"
+    return None
+
+
+def swap_loop(op: str, dtype: DType) -> str:
+    """The body of a compare-and-swap loop."""
+    c = C_TYPES[dtype.name]
+    word = "unsigned int" if dtype.bits == 32 else "unsigned long long"
+    return (
+        f"union U {{ {word} w; {c} x; }};\n"
+        f"  {word}* w = ({word}*)p;\n"
+        f"  U seen, next;\n"
+        f"  {word} old = *w;\n"
+        f"  do {{\n"
+        f"    seen.w = old;\n"
+        f"    {c} a = seen.x, b = v;\n"
+        f"    next.x = {FORMULA[op]};\n"
+        f"    if (next.w == seen.w) break;\n"
+        f"    old = atomicCAS(w, seen.w, next.w);\n"
+        f"  }} while (old != seen.w);"
+    )
+
+
+def function_name(op: str, dtype: DType) -> str:
+    return f"gs_atomic_{op}_{dtype.name}"
+
+
+def device_function(op: str, dtype: DType) -> str:
+    """The CUDA C++ of one row of the table."""
+    c = C_TYPES[dtype.name]
+    body = native(op, dtype) or swap_loop(op, dtype)
+    pointer = "int64_t" if dtype.name == "int64" else "uint64_t" if dtype.name == "uint64" else c
+    return f"__device__ __forceinline__ void {function_name(op, dtype)}({pointer}* p, {c} v) {{\n  {body}\n}}\n"
+
+
+def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
+    """``buf[at] = op(buf[at], value)``, safe against other threads."""
+    dtype = DTYPES[T.dtype_of(value)]
+    return T.evaluate(T.device_call(function_name(op, dtype), T.address_of(buf, *at), value, source=device_function(op, dtype)))
+
+
+def widened(dtype: DType, reduction: str) -> DType:
+    """Where a reduction accumulates: atomics work on 32 and 64 bits only; 16-bit floats would round at every step."""
+    if dtype.bits >= 32:
+        return dtype
+    if dtype.is_float:
+        return DTYPES["float32"]
+    return DTYPES["int32"] if dtype.kind == "i" else DTYPES["uint32"]
+
+
+def atomic_name(reduction: str, dtype: DType) -> str:
+    """The row that carries out a reduction; bool ``add`` is *or*, hence max of 0 and 1, and ``mul`` is *and*, hence min."""
+    if dtype.kind == "b":
+        return {"add": "max", "mul": "min"}.get(reduction, reduction)
+    return "add" if reduction == "mean" else reduction

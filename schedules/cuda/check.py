@@ -1,0 +1,50 @@
+"""Index checks on cuda: no assertion that would kill the context, just a record that the host reads after the call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gscompile import _tvm as T
+from gscompile._tvm import Expr, Stmt
+from gscompile.nests import CheckNest, Nest, status_position
+from schedules.cuda.atomics import atomic
+from schedules.cuda.launch import launch, single_thread
+from schedules.loops import ravel, unravel
+from schedules.rule import Context
+
+
+class Check:
+    """One thread per index vector keeps the smallest failing position; a second kernel of one thread reads the value there."""
+
+    name = "check"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+        if not isinstance(nest, CheckNest):
+            return None
+        at = status_position(nest.slot)
+        count: Expr = T.const(1)
+        for d in nest.grid:
+            count = count * ctx.sizes(d)
+
+        def look(i: Expr) -> Stmt:
+            g = unravel(i, nest.grid, ctx.sizes)
+            steps = []
+            for k in range(nest.components):
+                flat = ravel(nest.position(g, k), nest.index, ctx.sizes)
+                found = T.seq(atomic("min", nest.status, [at], flat), T.store(nest.status, [T.const(0)], T.const(1)))
+                steps.append(T.if_(T.not_(nest.valid(g, k)), found))
+            return T.seq(*steps)
+
+        position = T.load(nest.status, at)
+        read = T.let(
+            "p", position, lambda p: T.store(nest.status, [at + 1], nest.value(unravel(p, nest.index, ctx.sizes)))
+        )
+        # the guard of the first kernel may turn false while it runs, when another block has found something: every thread
+        # must look all the same, or the smallest position could be missed
+        unguarded = replace(ctx, guard=None)
+        earlier = [T.load(nest.status, status_position(s)) == T.const(T.INT64_MAX) for s in range(nest.slot)]
+        guard = T.all_of(earlier)
+        return T.seq(
+            launch(replace(unguarded, guard=guard), count, look),
+            single_thread(T.if_(position != T.const(T.INT64_MAX), read)),
+        )

@@ -1,0 +1,30 @@
+"""Kernel launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gscompile import _tvm as T
+from gscompile._tvm import Expr, Stmt
+from schedules.rule import Context
+
+BLOCK_THREADS = 256  # a multiple of the warp; small enough that eight blocks fit an SM
+
+
+def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
+    """A kernel with one thread for each number in ``[0, count)``, under the context's guard."""
+    blocks = T.maximum(T.floordiv(count + (BLOCK_THREADS - 1), T.const(BLOCK_THREADS)), T.const(1))  # no empty launch
+
+    def thread(b: Expr) -> Stmt:
+        def inner(t: Expr) -> Stmt:
+            i = b * BLOCK_THREADS + t
+            return T.if_(T.all_of([i < count, ctx.guard]), T.let("i", i, body))
+
+        return T.thread_binding("threadIdx.x", BLOCK_THREADS, inner, "t")
+
+    return T.thread_binding("blockIdx.x", blocks, thread, "b")
+
+
+def single_thread(body: Stmt) -> Stmt:
+    """A kernel of one thread, for what the host would do if it could read device memory."""
+    return T.thread_binding("blockIdx.x", 1, lambda _: T.thread_binding("threadIdx.x", 1, lambda _: body, "t"), "b")

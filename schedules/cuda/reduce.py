@@ -1,0 +1,35 @@
+"""Reductions over axes on cuda: a thread per fold, in row-major order, so that results are repeatable."""
+
+from __future__ import annotations
+
+from gscompile import _tvm as T
+from gscompile._tvm import Expr, Stmt
+from gscompile.dims import product
+from gscompile.nests import Nest, ReduceNest
+from schedules.cuda.launch import launch
+from schedules.folds import accumulators, fold
+from schedules.loops import nested, unravel
+from schedules.rule import Context
+
+
+class Folds:
+    """Always applies to a reduction."""
+
+    name = "folds"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+        if not isinstance(nest, ReduceNest):
+            return None
+        zero = T.const(0)
+
+        def thread(i: Expr) -> Stmt:
+            c = unravel(i, nest.shape, ctx.sizes)
+            acc = accumulators(nest, 1)
+            return T.seq(
+                *(T.allocate(a) for a in acc),
+                *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
+                nested("r", ctx.sizes.shape(nest.reduced), lambda r: fold(nest, acc, zero, c, r)),
+                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc])),
+            )
+
+        return launch(ctx, ctx.sizes(product(nest.shape)), thread)

@@ -1,0 +1,30 @@
+"""Folds with their accumulators in local storage, as both targets use them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.nests import ReduceNest
+
+
+def accumulators(nest: ReduceNest, extent: int) -> list[Buffer]:
+    """Local storage for ``extent`` folds."""
+    return [
+        T.buffer(f"acc{k}", [extent], d.name, align=64, scope="local") for k, (d, _) in enumerate(nest.initial)
+    ]
+
+
+def fold(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:
+    """One step of the fold in ``slot``."""
+    new = nest.step([T.load(a, slot) for a in acc], c, r)
+    if len(acc) == 1:
+        return T.store(acc[0], [slot], new[0])
+
+    def bind(k: int, names: list[Expr]) -> Stmt:  # all new values are computed before any is stored
+        if k == len(acc):
+            return T.seq(*(T.store(a, [slot], v) for a, v in zip(acc, names, strict=True)))
+        return T.let(f"new{k}", new[k], lambda v: bind(k + 1, [*names, v]))
+
+    return bind(0, [])
