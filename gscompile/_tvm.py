@@ -374,7 +374,11 @@ def te_compute(name: str, shape: Sequence[Expr], body: Callable[..., Any]) -> An
 def te_extern(name: str, shape: Sequence[Expr], dtype: str, inputs: Sequence[Any], body: Callable[..., Stmt]) -> Any:
     """A tensor whose TIR is given; ``body`` gets the inputs' buffers and the output's."""
     return te.extern(
-        [tuple(int64(s) for s in shape)], list(inputs), lambda ins, outs: body(list(ins), outs[0]), name=name, dtype=[dtype]
+        [tuple(int64(s) for s in shape)],
+        list(inputs),
+        lambda ins, outs: body(list(ins), outs[0]),
+        name=name,
+        dtype=[dtype],
     )
 
 

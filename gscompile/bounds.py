@@ -68,9 +68,7 @@ def in_range(value: Expr, size: Expr, count: Expr, negative: bool) -> Expr:
     return T.all_of([T.const(0) <= v, v < count])
 
 
-def resolve(
-    value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, checked: bool
-) -> Start:
+def resolve(value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, checked: bool) -> Start:
     """The start that an index value means.
 
     Args:

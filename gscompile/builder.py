@@ -74,9 +74,7 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
 
     def _check_symbols(self, graph: Graph) -> None:
         known = {str(d) for v in graph.inputs for d in v.shape if isinstance(d, SymDim)}
-        wanted = set(graph.symbols) | set(
-            shape_symbols(*((c.lhs, c.rhs) for c in graph.constraints))
-        )
+        wanted = set(graph.symbols) | set(shape_symbols(*((c.lhs, c.rhs) for c in graph.constraints)))
         if missing := sorted(wanted - known):
             raise ShapeError(f"no input of {self.name!r} has a dimension that is the size {missing[0]!r} by itself")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from gscompile.errors import ShapeError
 
@@ -20,7 +20,7 @@ Dim: TypeAlias = Union[int, "SymDim"]
 Shape: TypeAlias = tuple[Dim, ...]
 
 if TYPE_CHECKING:
-    Atom: TypeAlias = Union[str, "Opaque"]
+    Atom: TypeAlias = str | "Opaque"
     Monomial: TypeAlias = tuple[Atom, ...]
 
 
@@ -185,7 +185,7 @@ def symbols(dim: Dim) -> frozenset[str]:
 
 def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
     """The value of a dimension when every name in it has the given size."""
-    return fold(dim, sizes.__getitem__, lambda x: x, _INT_OPS)
+    return dim if isinstance(dim, int) else int(fold(dim, sizes.__getitem__, lambda x: x, _INT_OPS))
 
 
 _INT_OPS: dict[str, Callable[[int, int], int]] = {
@@ -197,13 +197,13 @@ _INT_OPS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def fold(dim: Dim, name: Callable[[str], object], const: Callable[[int], object], ops: Mapping[str, Callable]) -> object:  # type: ignore[type-arg]
+def fold(dim: Dim, name: Callable[[str], Any], const: Callable[[int], Any], ops: Mapping[str, Callable[..., Any]]) -> Any:
     """Rebuild a dimension in another arithmetic, given its ``add mul floordiv max min``, names and constants."""
     if isinstance(dim, int):
         return const(dim)
     total = None
     for monomial, coefficient in dim.terms:
-        factors: list[object] = [const(coefficient)] if coefficient != 1 or not monomial else []
+        factors: list[Any] = [const(coefficient)] if coefficient != 1 or not monomial else []
         for atom in monomial:
             if isinstance(atom, str):
                 factors.append(name(atom))

@@ -35,7 +35,9 @@ def emulate(
     lowered = lower(graph, cuda.facts, rules, deterministic)
     host = resolve("llvm")
     func = T.serial_device(lowered.func, _plain_atomic)
-    return Module(replace(lowered, func=func), replace(host, facts=replace(host.facts, kind="llvm", arch=f"emulated {arch}")))
+    return Module(
+        replace(lowered, func=func), replace(host, facts=replace(host.facts, kind="llvm", arch=f"emulated {arch}"))
+    )
 
 
 def _plain_atomic(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:

@@ -83,10 +83,14 @@ class IndexMap:
         if not self.window_sizes:
             object.__setattr__(self, "window_sizes", (None,) * len(windows))
         if sorted(windows) != list(range(len(self.window_sizes))):
-            raise ShapeError(f"index map: each window coordinate must belong to one axis of data; got {sorted(windows)}")
+            raise ShapeError(
+                f"index map: each window coordinate must belong to one axis of data; got {sorted(windows)}"
+            )
         places = [j for kind, j in self.layout if kind == "window"]
         if sorted(places) != list(range(len(windows))):
-            raise ShapeError(f"index map: layout must name each of {len(windows)} window coordinates once; got {places}")
+            raise ShapeError(
+                f"index map: layout must name each of {len(windows)} window coordinates once; got {places}"
+            )
         if len(set(self.layout)) != len(self.layout):
             raise ShapeError(f"index map: layout names an axis twice: {self.layout}")
         if self.vector_axis is not None and self.vector_axis < 0:
@@ -104,7 +108,9 @@ class IndexMap:
             if isinstance(s, Shared) and s.axis not in self.grid_axes:
                 raise ShapeError(f"index map: Shared({s.axis}) is not an axis of the index grid {self.grid_axes}")
             if isinstance(s, Indexed) and s.window is not None and self.window_sizes[s.window] is None:
-                raise ShapeError(f"index map: an indexed window needs its size in window_sizes; got {self.window_sizes}")
+                raise ShapeError(
+                    f"index map: an indexed window needs its size in window_sizes; got {self.window_sizes}"
+                )
 
     @property
     def rank(self) -> int:
@@ -174,7 +180,14 @@ class IndexMap:
         for a, s in enumerate(self.sources):
             where = f"on axis {a} of data {shape_str(data)}"
             if isinstance(s, Shared):
-                rules.append(("<=", index[s.axis], data[a], f"{op}: extent of index {shape_str(index)} on axis {s.axis}, shared with data, {where}"))
+                rules.append(
+                    (
+                        "<=",
+                        index[s.axis],
+                        data[a],
+                        f"{op}: extent of index {shape_str(index)} on axis {s.axis}, shared with data, {where}",
+                    )
+                )
             elif isinstance(s, Window):
                 rules.append(("<=", window[s.window], data[a], f"{op}: window size {where}"))
             elif isinstance(s, Indexed) and s.window is not None:

@@ -233,9 +233,7 @@ class Lowering:
             element(c, trace)
             return trace
 
-        self.emit(
-            MapNest(value.name, value.shape, value.dtype, out, element, self.plan.cost[id(value)], loads)
-        )
+        self.emit(MapNest(value.name, value.shape, value.dtype, out, element, self.plan.cost[id(value)], loads))
 
     def reduce_nest(self, value: Value, op: Reduce | ArgReduce, out: Buffer) -> ReduceNest:
         source = value.args[0]
@@ -321,9 +319,7 @@ class Lowering:
         body = T.seq(*self.declared, *self.workspace.declared, begin, *self.body)
         func = T.prim_func(graph.name, params, body, 2 if self.target.kind == "cuda" else 1)
         stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))
-        return Lowered(
-            func, graph, self.target, tuple(graph.symbols), tuple(self.checks), self.plan.in_place, stats
-        )
+        return Lowered(func, graph, self.target, tuple(graph.symbols), tuple(self.checks), self.plan.in_place, stats)
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""

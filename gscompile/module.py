@@ -96,7 +96,7 @@ class Module:
             return str(self._library.mod.inspect_source("ll" if kind == "llvm" else "asm"))
         if self._target.facts.kind != "cuda":
             raise TargetError(f"source: a module for {self._target.facts.kind} has no {kind} code")
-        code = T.device_source(self._library)
+        code: str = T.device_source(self._library)
         if kind == "cuda":
             return code
         from gscompile.nvcc import compile_cuda
@@ -264,14 +264,16 @@ class Module:
             base = self._lowered.in_place.get(k)
             same = None if base is None else next(i for i, x in enumerate(self._inputs) if x is base)
             others = [x for i, x in enumerate(inputs) if i != same] + views
-            clash = not v.contiguous or bool(self._align and v.ptr % self._align) or any(arrays.overlaps(v, o) for o in others)
+            clash = (
+                not v.contiguous
+                or bool(self._align and v.ptr % self._align)
+                or any(arrays.overlaps(v, o) for o in others)
+            )
             if not clash and same is not None and arrays.overlaps(v, inputs[same]):
                 if inputs[same].ptr == v.ptr:
                     flags |= 1 << k
                 else:
                     clash = True
-            elif not clash and same is None:
-                pass
             if clash:
                 array2, v2 = arrays.empty(v.kind, shape, value.dtype, device)
                 copies.append((array, v, array2, v2))

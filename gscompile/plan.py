@@ -63,7 +63,9 @@ def plan(graph: Graph) -> Plan:
         often = len(readers[id(v)]) > 1 or any(_repeats(reader, k, v) for reader, k in readers[id(v)])
         if (often and cost[id(v)] > CHEAP) or nodes[id(v)] > LARGE:
             stored.add(id(v))
-    checked = [v for v in graph.values if isinstance(v.op, (Gather, Scatter)) and v.op.addressing.needs_check(v.args[0].shape)]
+    checked = [
+        v for v in graph.values if isinstance(v.op, (Gather, Scatter)) and v.op.addressing.needs_check(v.args[0].shape)
+    ]
     checked = _distinct(checked)
     early = tuple(v for v in checked if not _reads_stored(v.args[1], stored))
     late = tuple(v for v in checked if not any(v is e for e in early))
@@ -82,7 +84,11 @@ def _repeats(reader: Value, position: int, value: Value) -> bool:
     """Whether ``reader`` reads elements of its argument more than once (or may, where sizes are not known)."""
     op = reader.op
     if isinstance(op, Gather):
-        return _more(product(reader.shape), product(value.shape)) if position == 0 else bool(op.addressing.map.window_sizes)
+        return (
+            _more(product(reader.shape), product(value.shape))
+            if position == 0
+            else bool(op.addressing.map.window_sizes)
+        )
     if isinstance(op, Scatter):
         return position == 1
     if isinstance(op, (BroadcastTo, Pointwise)):

@@ -46,7 +46,9 @@ def resolve(spec: Any) -> Resolved:
         attributes = dict(spec)
     elif hasattr(spec, "kind") and hasattr(spec, "attrs"):
         attributes = {**{str(k): v for k, v in spec.attrs.items()}, "kind": str(spec.kind.name)}
-        attributes = {k: v for k, v in attributes.items() if k in ("kind", "mcpu", "mattr", "mtriple", "arch", "num-cores")}
+        attributes = {
+            k: v for k, v in attributes.items() if k in ("kind", "mcpu", "mattr", "mtriple", "arch", "num-cores")
+        }
     else:
         raise TargetError(f"a target is 'llvm', 'cuda', a dict of target attributes or a tvm Target; got {spec!r}")
     kind = attributes.get("kind")

@@ -7,7 +7,9 @@ bfloat16 in float16's place except that the two together give float32.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,14 +50,15 @@ class DType:
         return 1 if self.kind == "b" else (1 << (self.bits - (self.kind == "i"))) - 1
 
     @property
-    def numpy(self) -> np.dtype:  # type: ignore[type-arg]
+    def numpy(self) -> np.dtype[Any]:
         """The NumPy type; bfloat16 needs the package ml_dtypes."""
         if self.name == "bfloat16":
             try:
                 import ml_dtypes
             except ImportError:
                 raise missing_extra("ml_dtypes", "test", "bfloat16 in NumPy") from None
-            return np.dtype(ml_dtypes.bfloat16)
+            dt: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+            return dt
         return np.dtype(self.name)
 
     def __str__(self) -> str:
@@ -86,10 +89,8 @@ def dtype(spec: object) -> DType:
         raise DTypeError(f"{spec} has no fixed width; name one of {', '.join(DTYPES)}")
     name = spec if isinstance(spec, str) else str(spec).rpartition(".")[2]
     if name not in DTYPES:
-        try:
+        with contextlib.suppress(TypeError):
             name = np.dtype(spec).name  # type: ignore[call-overload]
-        except TypeError:
-            pass
     if name not in DTYPES:
         raise DTypeError(f"unknown dtype {spec!r}; known: {', '.join(DTYPES)}")
     return DTYPES[name]
@@ -103,14 +104,18 @@ def promote(a: DType, b: DType) -> DType:
         other = b if a.name == "bfloat16" else a
         if other.name == "float16":
             return DTYPES["float32"]
-        return DTYPES["bfloat16"] if promote(DTYPES["float16"], other).name == "float16" else promote(DTYPES["float16"], other)
+        return (
+            DTYPES["bfloat16"]
+            if promote(DTYPES["float16"], other).name == "float16"
+            else promote(DTYPES["float16"], other)
+        )
     return DTYPES[np.promote_types(a.name, b.name).name]
 
 
 def result_of_scalar(scalar: bool | int | float, other: DType) -> DType:
     """The type a Python scalar takes beside a tensor of type ``other`` (NEP 50: the scalar is weak)."""
     if isinstance(scalar, bool):
-        return other if other.kind == "b" else other
+        return other
     if isinstance(scalar, int):
         if other.kind == "b":
             return DTYPES["int64"]

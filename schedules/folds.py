@@ -11,9 +11,7 @@ from gscompile.nests import ReduceNest
 
 def accumulators(nest: ReduceNest, extent: int) -> list[Buffer]:
     """Local storage for ``extent`` folds."""
-    return [
-        T.buffer(f"acc{k}", [extent], d.name, align=64, scope="local") for k, (d, _) in enumerate(nest.initial)
-    ]
+    return [T.buffer(f"acc{k}", [extent], d.name, align=64, scope="local") for k, (d, _) in enumerate(nest.initial)]
 
 
 def fold(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:

@@ -223,7 +223,15 @@ class IndexOps(GraphBuilder):
     # -- the two cores
 
     def _gather(
-        self, op: str, data: Value, index: Value, map: IndexMap, bounds: str, negative: bool, fill: Any, name: str | None
+        self,
+        op: str,
+        data: Value,
+        index: Value,
+        map: IndexMap,
+        bounds: str,
+        negative: bool,
+        fill: Any,
+        name: str | None,
     ) -> Value:
         addressing = self._addressing(op, data, index, map, bounds, negative)
         value = scalar_of(fill, data.dtype, f"{op}: fill") if addressing.bounds is Bounds.FILL else 0
@@ -279,9 +287,7 @@ class IndexOps(GraphBuilder):
             raise DTypeError(f"{op}: index must have an integer dtype; got {i.dtype}")
         return d, i
 
-    def _addressing(
-        self, op: str, data: Value, index: Value, map: IndexMap, bounds: str, negative: bool
-    ) -> Addressing:
+    def _addressing(self, op: str, data: Value, index: Value, map: IndexMap, bounds: str, negative: bool) -> Addressing:
         if not isinstance(map, IndexMap):
             raise ShapeError(f"{op}: map must be a gs.IndexMap; got {map!r}")
         self._require(map.check(op, data.shape, index.shape))
@@ -302,7 +308,9 @@ class IndexOps(GraphBuilder):
 
     def _nd_map(self, op: str, data: Value, index: Value, dims: Sequence[int] | None, batch_dims: int) -> IndexMap:
         if index.rank == 0:
-            raise ShapeError(f"{op}: index must have at least one axis, the last one holding index vectors; got a scalar")
+            raise ShapeError(
+                f"{op}: index must have at least one axis, the last one holding index vectors; got a scalar"
+            )
         m = index.shape[-1]
         if not isinstance(m, int):
             raise ShapeError(f"{op}: the last axis of index must have a fixed extent; got {shape_str(index.shape)}")
@@ -335,7 +343,9 @@ class IndexOps(GraphBuilder):
         a = axis_of(op, "axis", axis, data.rank)
         low, high = -index.rank, min(a, index.rank)
         if not low <= batch_dims <= high:
-            raise ShapeError(f"{op}: batch_dims must be at most axis {a} and index's rank {index.rank}; got {batch_dims}")
+            raise ShapeError(
+                f"{op}: batch_dims must be at most axis {a} and index's rank {index.rank}; got {batch_dims}"
+            )
         batch = batch_dims + index.rank if batch_dims < 0 else batch_dims
         if batch > high:
             raise ShapeError(f"{op}: batch_dims must be at most axis {a} and index's rank {index.rank}; got {batch}")
@@ -345,7 +355,12 @@ class IndexOps(GraphBuilder):
     def _equal_batch(self, op: str, data: Shape, index: Shape, batch: int) -> None:
         self._require(
             [
-                ("==", index[k], data[k], f"{op}: batch axis {k} of index {shape_str(index)} and data {shape_str(data)}")
+                (
+                    "==",
+                    index[k],
+                    data[k],
+                    f"{op}: batch axis {k} of index {shape_str(index)} and data {shape_str(data)}",
+                )
                 for k in range(batch)
             ]
         )

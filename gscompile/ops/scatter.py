@@ -78,9 +78,7 @@ class Scatter(Stored):
         return cast(T.select(count > 0, mean, total), acc, dtype)
 
 
-def formula(
-    op: Scatter, out: Buffer, dtype: DType, data: Element, index: Element, src: Element, sizes: Sizes
-) -> Stmt:
+def formula(op: Scatter, out: Buffer, dtype: DType, data: Element, index: Element, src: Element, sizes: Sizes) -> Stmt:
     """The TIR of the formula, serial, exactly as written above: what every schedule is compared with.
 
     A tensor expression cannot raise: under ``bounds="raise"`` a point that is out of range is dropped.

@@ -83,5 +83,3 @@ class Folds:
             work,
             lambda lo, hi: T.for_range(lo, hi, lambda u: cell(unravel(u, nest.shape, ctx.sizes)), "cell"),
         )
-
-

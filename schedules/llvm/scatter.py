@@ -222,4 +222,3 @@ def points(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, 
         return body
 
     return place(0, {})
-

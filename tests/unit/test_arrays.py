@@ -65,6 +65,7 @@ def _api(name: str, result: Any, *arguments: Any) -> Any:
 _new = _api("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, CapsuleDestructor)
 # A destructor gets a capsule that is dying: an address, never a Python reference.
 _pointer = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_immortal = _api("Py_IncRef", None, ctypes.py_object)
 _is_valid = _api("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 
 
@@ -102,7 +103,6 @@ class Exporter:
 
     CODES = types.MappingProxyType({"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6})
     alive: ClassVar[dict[int, Any]] = {}  # address of a managed tensor -> all that it points to
-    forever: ClassVar[list[Any]] = []  # destructors, which may not be freed while they run
 
     def __init__(self, array: np.ndarray[Any, Any], *, versioned: bool = True, **changes: Any) -> None:
         self.array = array
@@ -154,7 +154,9 @@ class Exporter:
 
         destructor = CapsuleDestructor(destroy)
         Exporter.alive[address] = (a, shape, strides, managed, name)
-        Exporter.forever.append(destructor)
+        # A callback must not be freed while it runs, nor before the last capsule dies as the interpreter ends.
+        for callback in (deleter, destructor):
+            _immortal(callback)
         return _new(address, name, destructor)
 
 

@@ -122,6 +122,8 @@ BUILDER = [
         "b.gather(data, index, name='src')",
         GraphError, "gather", "'src'", "already used",
     ),  # fmt: skip
+    row("value name is no str", "b.gather(data, index, name=3)", GraphError, "gather", "name", "identifier", "3"),
+    row("value name", "b.gather(data, index, name='a b')", GraphError, "gather", "name", "identifier", "'a b'"),
     row("unknown dtype", "b.input('x', (2,), 'float33')", DTypeError, "'float33'", "float32"),
     row("dtype without width", "b.input('x', (2,), float)", DTypeError, "float", "no fixed width", "float32"),
     row("complex dtype", "b.input('x', (2,), np.complex64)", DTypeError, "complex64", "float32"),
@@ -427,6 +429,8 @@ SURROUNDINGS = [
     row("full: NaN", "b.full((2,), float('nan'), 'int8')", DTypeError, "full", "nan", "int8"),
     row("full: not a number", "b.full((2,), 'one')", DTypeError, "full", "'one'"),
     row("constant: complex", "b.constant(np.zeros(2, np.complex64))", DTypeError, "constant", "complex64"),
+    row("constant: long", "b.constant(np.zeros((200, 200), 'c16'))", DTypeError, "constant", "complex128"),
+    row("constant: masked", "b.constant(np.ma.masked_array([1, 2], [0, 1]))", ArgumentError, "constant", "mask"),
     row("constant: ragged", "b.constant([[1], [2, 3]])", ShapeError, "constant"),
     row("iota: axis", "b.iota((2, 3), axis=2)", ShapeError, "iota", "axis", "[-2, 1]", "got 2"),
     row("size: not a size", "b.size(1.5)", ShapeError, "1.5"),
@@ -489,14 +493,14 @@ BUILDING = [
     row(
         "missing extra",
         """
-        b.output(b.cast(data, 'bfloat16') + 1)
-        module = b.build()
         monkeypatch_modules['ml_dtypes'] = None
         gs.DType('bfloat16', 'f', 16).numpy
         """,
         MissingExtraError, "bfloat16", "ml_dtypes", "not installed", "pip install 'gscompile[",
     ),
 ]  # fmt: skip
+
+SCALAR = "b = gs.Builder('one')\nb.output(b.input('x', (), 'float64') + 1)\nm = b.build()"
 
 CALLING = [
     row("missing input", "rows(A)", ArgumentError, "rows", "missing input index"),
@@ -586,10 +590,12 @@ CALLING = [
         ArgumentError, "rows", "out", "share",
     ),
     row("out: a list", "rows(A, I, out=[[0.0] * 6] * 3)", ArgumentError, "rows", "out"),
-    row("out: a list of a list", "rows(A, I, out=[[[0.0] * 6] * 3])", ArgumentError, "rows", "out", "list"),
-    row("out: a number", "rows(A, I, out=1.0)", ArgumentError, "rows", "out", "float"),
-    row("out: a NumPy scalar", "rows(A, I, out=np.float32(1))", ArgumentError, "rows", "out", "float32"),
-    row("out: text", "rows(A, I, out='text')", ArgumentError, "rows", "out"),
+    row("out: a list of a list", "rows(A, I, out=[[[0.0] * 6] * 3])", DTypeError, "rows", "out", "array", "list"),
+    row("out: text", "rows(A, I, out='text')", DTypeError, "rows", "out", "array", "str"),
+    row("out: a number", "rows(A, I, out=1.0)", DTypeError, "rows", "out", "array", "float"),
+    row("out: a number that would fit", f"{SCALAR}\nm(3.0, out=1.0)", DTypeError, "one", "out", "array", "float"),
+    row("out: a list that would fit", f"{SCALAR}\nm(3.0, out=[1.0])", DTypeError, "one", "out", "array", "float"),
+    row("out: a NumPy scalar", f"{SCALAR}\nm(3.0, out=np.float64(1))", DTypeError, "one", "out", "array", "float64"),
     row("out: one array for two outputs", "o = np.zeros((2, 3), 'f4')\npair(o.copy(), out=(o, o))", ArgumentError, "pair", "out", "overlap"),
     row(
         "out: overlapping arrays for two outputs",
