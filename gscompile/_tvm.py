@@ -9,8 +9,10 @@ All loop variables and coordinates are int64: tables of more than 2^31 elements 
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 # Each calling thread has a pool of its own; pinned to cores, all pools would fight for the same ones.
@@ -35,8 +37,6 @@ INT64_MAX = (1 << 63) - 1
 
 def const(value: Any, dtype: str = "int64") -> Expr:
     """A literal."""
-    if dtype == "uint64" and value > INT64_MAX:  # TVM's immediates are int64
-        return tirx.reinterpret("uint64", tirx.const(value - (1 << 64), "int64"))
     return tirx.const(value, dtype)
 
 
@@ -272,8 +272,9 @@ def module(funcs: dict[str, PrimFunc]) -> Any:
 
 def compile_module(mod: Any, target: Any) -> Any:
     """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources."""
-    # StorageRewrite would hoist local buffers out of the attributes that say which device they are on
-    with tvm.transform.PassContext(config={"tirx.disable_storage_rewrite": True}):
+    # StorageRewrite would hoist local buffers out of the attributes that say which device they are on;
+    # the cuda compiler is not told what it compiles for and asks for the current target
+    with target, tvm.transform.PassContext(config={"tirx.disable_storage_rewrite": True}):
         return tvm.compile(mod, target=target)
 
 
@@ -310,6 +311,31 @@ def cuda_arch(device: int) -> str | None:
 def cuda_exists() -> bool:
     """Whether a CUDA device can be used from this process."""
     return bool(tvm.cuda(0).exist)
+
+
+def load_cuda_runtime(libcudart: Sequence[Path]) -> None:
+    """Load TVM's CUDA runtime if ``import tvm`` could not because the system has no libcudart, with the first that fits."""
+    if tvm_ffi.get_global_func("device_api.cuda", allow_missing=True) is not None:
+        return
+    runtime = Path(tvm.base._LOADED_LIBS["tvm_runtime"]._name).with_name("libtvm_runtime_cuda.so")
+    for cudart in libcudart:
+        try:
+            ctypes.CDLL(str(cudart))  # a loaded library is found by its soname, wherever it came from
+            ctypes.CDLL(str(runtime))
+            return
+        except OSError:  # of another major version, or this machine has no driver
+            continue
+
+
+def set_cuda_compiler(compile: Callable[[str], bytes]) -> None:
+    """What TVM's CUDA runtime calls for PTX or machine code of a module, as it is built or loaded."""
+    tvm_ffi.register_global_func("tvm_callback_cuda_compile", lambda code: compile(str(code)), override=True)
+
+
+def current_cuda_arch() -> str | None:
+    """``sm_XY`` of the target that a module is being compiled for in this thread."""
+    current = tvm.target.Target.current(allow_none=True)
+    return None if current is None or current.kind.name != "cuda" else str(current.attrs["arch"])
 
 
 def device_source(library: Any) -> str:
@@ -412,3 +438,8 @@ def te_fold(
 
 def te_prim_func(tensors: Sequence[Any]) -> PrimFunc:
     return te.create_prim_func(list(tensors))
+
+
+def known_cpu(target: Any, name: str) -> bool:
+    """Whether LLVM has a CPU of that name for the target's architecture."""
+    return name in {str(c) for c in tvm.get_global_func("target.llvm_get_cpu_archlist")(target)}

@@ -538,6 +538,11 @@ _UNTYPED = (bool, int, float, complex, str, bytes, list, tuple, range)
 _EXACT = 1 << 53  # integers up to here are themselves in float64
 
 
+def is_value(x: object) -> bool:
+    """Whether ``x`` is a number, text or a list: readable as an array, but with no storage to write to."""
+    return isinstance(x, (np.generic, *_UNTYPED)) or x is None
+
+
 def as_array(x: Array, dtype: DType | None = None) -> Array:
     """Python numbers and nested lists as a NumPy array, of type ``dtype`` if given; arrays as they are.
 

@@ -39,6 +39,8 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
         type = TensorType.of(shape, dtype)
         if not isinstance(name, str) or not name.isidentifier():
             raise GraphError(f"input: the name must be a Python identifier; got {name!r}")
+        if name == "out":
+            raise GraphError("input: the name 'out' is taken: it is how a call names the array for its result")
         return self._add(Input(), [], type, name)
 
     def create_input(self, dtype: Any, shape: Any, name: str) -> Value:

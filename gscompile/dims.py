@@ -70,13 +70,13 @@ class SymDim:
         return (self * -1) + other
 
     def __mul__(self, other: Dim) -> Dim:
-        return _collect(
-            [(tuple(sorted(a + b, key=str)), x * y) for a, x in self.terms for b, y in _terms(other)]
-        )
+        return _collect([(tuple(sorted(a + b, key=str)), x * y) for a, x in self.terms for b, y in _terms(other)])
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Dim) -> Dim:
+        if other == 0:
+            raise ShapeError(f"the size {self} cannot be divided by 0")
         exact = exact_quotient(self, other)
         if exact is not None:
             return exact
@@ -87,6 +87,9 @@ class SymDim:
 
     def __mod__(self, other: Dim) -> Dim:
         return self - (self // other) * other
+
+    def __rmod__(self, other: int) -> Dim:
+        return other - (other // self) * self
 
     def __str__(self) -> str:
         parts: list[str] = []
@@ -147,16 +150,24 @@ def exact_quotient(a: Dim, b: Dim) -> Dim | None:
 
 def dim_max(a: Dim, b: Dim) -> Dim:
     """The larger of two dimensions."""
-    if isinstance(a, int) and isinstance(b, int):
-        return max(a, b)
-    return a if a == b else _atom(Opaque("max", a, b))
+    difference = a - b
+    if isinstance(difference, int):
+        return a if difference >= 0 else b
+    return _atom(Opaque("max", *_ordered(a, b)))
 
 
 def dim_min(a: Dim, b: Dim) -> Dim:
     """The smaller of two dimensions."""
-    if isinstance(a, int) and isinstance(b, int):
-        return min(a, b)
-    return a if a == b else _atom(Opaque("min", a, b))
+    difference = a - b
+    if isinstance(difference, int):
+        return a if difference <= 0 else b
+    return _atom(Opaque("min", *_ordered(a, b)))
+
+
+def _ordered(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """Operands whose order does not matter, in the canonical one: constants last."""
+    first, last = sorted((a, b), key=lambda d: (isinstance(d, int), str(d)))
+    return first, last
 
 
 def ceildiv(a: Dim, b: int) -> Dim:
@@ -188,16 +199,24 @@ def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
     return dim if isinstance(dim, int) else int(fold(dim, sizes.__getitem__, lambda x: x, _INT_OPS))
 
 
+def _floordiv(a: int, b: int) -> int:
+    if b == 0:
+        raise ShapeError(f"a size that is {a} at this call cannot be divided by one that is 0")
+    return a // b
+
+
 _INT_OPS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
+    "floordiv": _floordiv,
     "max": max,
     "min": min,
 }
 
 
-def fold(dim: Dim, name: Callable[[str], Any], const: Callable[[int], Any], ops: Mapping[str, Callable[..., Any]]) -> Any:
+def fold(
+    dim: Dim, name: Callable[[str], Any], const: Callable[[int], Any], ops: Mapping[str, Callable[..., Any]]
+) -> Any:
     """Rebuild a dimension in another arithmetic, given its ``add mul floordiv max min``, names and constants."""
     if isinstance(dim, int):
         return const(dim)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from gscompile.dims import Dim, Shape, shape_str
-from gscompile.errors import ShapeError
+from gscompile.errors import ArgumentError, ShapeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,12 @@ class IndexMap:
     window_sizes: tuple[Dim | None, ...] = ()
 
     def __post_init__(self) -> None:
+        for s in self.sources:
+            if not isinstance(s, (Indexed, Shared, Window, Fixed)):
+                raise ArgumentError(f"index map: a source is Indexed, Shared, Window or Fixed; got {s!r}")
+        for place in self.layout:
+            if not (isinstance(place, tuple) and len(place) == 2 and place[0] in ("index", "window")):
+                raise ArgumentError(f"index map: a place in layout is ('index', j) or ('window', w); got {place!r}")
         windows = [s.window for s in self.sources if isinstance(s, (Indexed, Window)) and s.window is not None]
         if not self.window_sizes:
             object.__setattr__(self, "window_sizes", (None,) * len(windows))

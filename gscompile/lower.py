@@ -32,6 +32,7 @@ from gscompile.nests import (
     status_position,
 )
 from gscompile.ops.base import Coords, Inline, Leaf, Sizes
+from gscompile.ops.elementwise import cast, constant
 from gscompile.ops.gather import Addressing, Gather
 from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
 from gscompile.ops.scatter import Scatter
@@ -96,7 +97,7 @@ class Workspace:
     declared: list[Stmt] = field(default_factory=list)
 
     def buffer(self, name: str, shape: Shape, dtype: DType) -> Buffer:
-        buf = T.buffer(name, self.sizes.shape(shape), dtype.name, align=self.align)
+        buf = T.buffer(name, self.sizes.shape(shape), dtype.tir, align=self.align)
         self.declared.append(T.declare(buf, T.offset_pointer(self.pointer, self.sizes(self.used))))
         self.used = self.used + ceildiv(product(shape) * dtype.itemsize, self.align) * self.align
         return buf
@@ -167,9 +168,9 @@ class Lowering:
 
     def parameter(self, name: str, shape: Shape, dtype: DType) -> Buffer:
         """An address parameter, seen as a buffer."""
-        pointer = T.pointer(f"{name}_ptr", dtype.name)
+        pointer = T.pointer(f"{name}_ptr", dtype.tir)
         align = 16 if self.target.kind == "cuda" else dtype.itemsize
-        buf = T.buffer(name, self.sizes.shape(shape) or (T.const(1),), dtype.name, align=align)
+        buf = T.buffer(name, self.sizes.shape(shape) or (T.const(1),), dtype.tir, align=align)
         self.params.append(pointer)
         self.declared.append(T.declare(buf, pointer))
         return buf
@@ -245,17 +246,17 @@ class Lowering:
 
         if isinstance(op, Reduce):
             acc = op.fold.accumulate(source.dtype)
-            initial: tuple[tuple[DType, Expr], ...] = ((acc, T.const(op.fold.identity(acc), acc.name)),)
+            initial: tuple[tuple[DType, Expr], ...] = ((acc, constant(op.fold.identity(acc), acc)),)
             step: Callable[..., list[Expr]] = lambda a, c, r: [op.combine(acc, a[0], op.lift(source.dtype, at(c, r)))]  # noqa: E731
             finish: Callable[..., Expr] = lambda a: op.finish(source.dtype, a[0], source.shape, self.sizes)  # noqa: E731
         else:
             initial = (
-                (source.dtype, T.const(0, source.dtype.name)),
+                (source.dtype.compute, constant(0, source.dtype.compute)),
                 (DTYPES["int64"], T.const(0)),
             )
 
             def step(a: Sequence[Expr], c: Coords, r: Coords) -> list[Expr]:
-                x = at(c, r)
+                x = cast(at(c, r), source.dtype, source.dtype.compute)
                 wins = T.any_of([r[0] == 0, op.better(source.dtype, x, a[0])])
                 return [T.select(wins, x, a[0]), T.select(wins, r[0], a[1])]
 

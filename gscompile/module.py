@@ -19,10 +19,12 @@ from gscompile.errors import (
     BoundsError,
     DeviceError,
     DTypeError,
+    GSError,
     ShapeError,
     TargetError,
 )
 from gscompile.graph import Graph, Value
+from gscompile.types import DType
 from gscompile.lower import Check, Lowered, Stats, lower
 from gscompile.nests import status_length
 from gscompile.targets import Resolved, resolve
@@ -123,7 +125,7 @@ class Module:
 
     # -- calling
 
-    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Run it.
 
         Args:
@@ -145,8 +147,7 @@ class Module:
         kind = None
         device: tuple[str, int] | None = None
         for value, x in zip(self._inputs, given, strict=True):
-            array = arrays.as_array(x, value.dtype)
-            v = arrays.view(array)
+            array, v = self._viewed(f"input {value.name}", x, value.dtype)
             self._check_input(value, v, device)
             if not v.contiguous or (self._align and v.ptr % self._align):
                 v = arrays.contiguous(v, array, self._align)
@@ -162,6 +163,14 @@ class Module:
         for target, target_view, source, source_view in copies:
             arrays.copy_into(target, target_view, source, source_view)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _viewed(self, what: str, x: Any, wanted: DType | None) -> tuple[Any, View]:
+        """An array and its storage; a number or a list becomes an array of the wanted dtype."""
+        try:
+            array = x if wanted is None else arrays.as_array(x, wanted)
+            return array, arrays.view(array)
+        except GSError as e:
+            raise type(e)(f"{self.name}: {what}: {e}") from e
 
     @property
     def _align(self) -> int:
@@ -246,24 +255,35 @@ class Module:
                 results.append(array)
                 views.append(v)
             return _Finished(kind, results), views, [], 0
-        given = [out] if len(self.outputs) == 1 and not isinstance(out, (tuple, list)) else list(out)
+        given = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(given) != len(self.outputs):
-            raise ArgumentError(f"{self.name}: out must hold {len(self.outputs)} arrays; got {len(given)}")
-        views, copies, flags = [], [], 0
+            count = f"{len(given)}" if isinstance(out, (tuple, list)) else "one array"
+            raise ArgumentError(f"{self.name}: out must be a tuple of {len(self.outputs)} arrays; got {count}")
+        views: list[View] = []
+        seen: list[View] = []
+        copies: list[tuple[Any, View, Any, View]] = []
+        flags = 0
         for k, (value, shape, array) in enumerate(zip(self.outputs, shapes, given, strict=True)):
-            v = arrays.view(array)
             where = f"{self.name}: out for {value.name}"
+            if arrays.is_value(array):
+                raise DTypeError(f"{where} must be an array that can be written; got {type(array).__name__}")
+            _, v = self._viewed(f"out for {value.name}", array, None)
             if v.dtype != value.dtype:
                 raise DTypeError(f"{where} must have dtype {value.dtype}; got {v.dtype}")
             if v.shape != shape:
                 raise ShapeError(f"{where} must have shape {shape_str(shape)}; got {shape_str(v.shape)}")
             if v.readonly:
                 raise ArgumentError(f"{where} is read-only")
+            if v.strides is not None and any(s == 0 and n > 1 for s, n in zip(v.strides, v.shape, strict=True)):
+                raise ArgumentError(f"{where} holds several elements in one place (a broadcast array)")
+            if any(arrays.overlaps(v, o) for o in seen):
+                raise ArgumentError(f"{where} overlaps the array for another output")
+            seen.append(v)
             if v.device != device:
                 raise DeviceError(f"{where} must be on {device[0]}:{device[1]}; got {v.device[0]}:{v.device[1]}")
             base = self._lowered.in_place.get(k)
             same = None if base is None else next(i for i, x in enumerate(self._inputs) if x is base)
-            others = [x for i, x in enumerate(inputs) if i != same] + views
+            others = [x for i, x in enumerate(inputs) if i != same]
             clash = (
                 not v.contiguous
                 or bool(self._align and v.ptr % self._align)

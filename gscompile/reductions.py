@@ -40,7 +40,9 @@ class Reduction:
 
     def accumulator(self, dtype: DType) -> DType:
         """Where partial results live: 16-bit floats that would round at each step accumulate in float32."""
-        return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype
+        if self.function is None:
+            return dtype
+        return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype.compute
 
     def check(self, op: str, dtype: DType) -> None:
         if dtype.kind not in self.kinds:
@@ -73,6 +75,6 @@ def reduction(spec: str | Reduction, op: str) -> Reduction:
     """The reduction a user named."""
     if isinstance(spec, Reduction):
         return spec
-    if spec not in REDUCTIONS:
+    if not isinstance(spec, str) or spec not in REDUCTIONS:
         raise ArgumentError(f"{op}: unknown reduction {spec!r}; known: {', '.join(REDUCTIONS)}")
     return REDUCTIONS[spec]

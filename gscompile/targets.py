@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,10 +63,19 @@ def resolve(spec: Any) -> Resolved:
         attributes.setdefault("arch", local_cuda_arch() or DEFAULT_CUDA_ARCH)
         arch = str(attributes["arch"])
         attributes.setdefault("max_num_threads", 1024)
+    if kind == "llvm" and "mcpu" in attributes:
+        triple = {k: v for k, v in attributes.items() if k in ("kind", "mtriple")}
+        if not T.known_cpu(T.target(triple), arch):
+            raise TargetError(f"LLVM knows no CPU {arch!r} for this target")
     try:
         target = T.target(attributes)
     except Exception as e:
-        raise TargetError(f"TVM does not know the target {attributes}: {str(e).splitlines()[-1]}") from e
+        reason = re.sub(
+            r"Check failed: \(.*?\) is false: |\.? ?Target creation from config dict failed.*",
+            "",
+            str(e).splitlines()[-1],
+        )
+        raise TargetError(f"{attributes} is not a target: {reason}") from e
     width = 16 if kind == "cuda" else T.vector_bytes(target)
     return Resolved(Target(kind, width, arch), target)
 

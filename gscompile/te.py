@@ -27,6 +27,7 @@ from gscompile.dims import Dim, SymDim
 from gscompile.graph import Graph, Value
 from gscompile.index_map import IndexMap
 from gscompile.ops.base import Inline, Leaf, Sizes, ravel
+from gscompile.ops.elementwise import cast, constant
 from gscompile.ops.gather import Addressing
 from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
 from gscompile.ops.scatter import Scatter, formula
@@ -90,7 +91,7 @@ def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
             data, index, src = (TensorElement(a.type, b, True) for a, b in zip(v.args, ins, strict=True))
             return formula(scatter, out, v.dtype, data, index, src, sizes)
 
-        return T.te_extern(v.name, shape, v.dtype.name, args, body)
+        return T.te_extern(v.name, shape, v.dtype.tir, args, body)
     source, element = v.args[0].type, elements[0]
     assert isinstance(op, (Reduce, ArgReduce))
     reduced = sizes.shape([source.shape[a] for a in op.axes])
@@ -105,7 +106,7 @@ def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
             f"{v.name}_fold",
             shape,
             reduced,
-            [T.const(reduce.fold.identity(acc), acc.name)],
+            [constant(reduce.fold.identity(acc), acc)],
             lambda x, y: [reduce.combine(acc, x[0], y[0])],
             lambda c, r: [reduce.lift(source.dtype, at(c, r))],
         )
@@ -115,9 +116,9 @@ def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
         v.name,
         shape,
         reduced,
-        [T.const(-1), T.const(0, source.dtype.name)],
+        [T.const(-1), constant(0, source.dtype.compute)],
         lambda x, y: _better(arg, source, x, y),
-        lambda c, r: [r[0], at(c, r)],
+        lambda c, r: [r[0], cast(at(c, r), source.dtype, source.dtype.compute)],
     )
     return best[0]
 
@@ -135,7 +136,7 @@ def reference(graph: Graph) -> PrimFunc:
     """
     sizes = Sizes.of(graph.symbols)
     leaves = [*graph.inputs, *graph.constants]
-    given = [T.te_placeholder(v.name, sizes.shape(v.shape), v.dtype.name) for v in leaves]
+    given = [T.te_placeholder(v.name, sizes.shape(v.shape), v.dtype.tir) for v in leaves]
     tensors = declare(graph, given, sizes)
     return T.te_prim_func([*given, *(tensors[id(v)] for v in graph.outputs)])
 

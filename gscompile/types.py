@@ -31,6 +31,16 @@ class DType:
         return self.bits // 8
 
     @property
+    def tir(self) -> str:
+        """The TIR dtype that holds it: bfloat16 travels as its 16 bits, since TVM's own lowering of it loses values."""
+        return "uint16" if self.name == "bfloat16" else self.name
+
+    @property
+    def compute(self) -> DType:
+        """The type it is computed in: float32 for bfloat16."""
+        return DTYPES["float32"] if self.name == "bfloat16" else self
+
+    @property
     def is_float(self) -> bool:
         return self.kind == "f"
 

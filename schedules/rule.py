@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import Shape
+from gscompile.errors import ArgumentError
 from gscompile.nests import Nest
 from gscompile.ops.base import Sizes
 from gscompile.types import DType
@@ -74,6 +75,9 @@ class Rule(Protocol):
 
 def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt]:
     """The first rule that applies: its name, and its statement."""
+    for rule in rules:
+        if not callable(getattr(rule, "apply", None)) or not hasattr(rule, "name"):
+            raise ArgumentError(f"build: a rule has a name and a method apply(nest, ctx); got {rule!r}")
     for rule in [*rules, *rules_for(ctx.target.kind)]:
         stmt = rule.apply(nest, ctx)
         if stmt is not None:

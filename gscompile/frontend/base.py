@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gscompile.dims import Dim, Shape, shape_str
-from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
+from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError, ShapeError
 from gscompile.graph import Value
 from gscompile.index_map import undecided
 from gscompile.ops.base import Constraint, Operator
@@ -48,6 +49,8 @@ class GraphBuilder:
             while f"{op.name}_{k}" in self._names:
                 k += 1
             name = f"{op.name}_{k}"
+        elif not isinstance(name, str) or not name.isidentifier():
+            raise GraphError(f"{op.name}: a name must be a Python identifier; got {name!r}")
         elif name in self._names:
             raise GraphError(f"{op.name}: the name {name!r} is already used in builder {self.name!r}")
         self._names.add(name)
@@ -82,8 +85,8 @@ class GraphBuilder:
         try:
             array = arrays.as_array(x, None)
             view = arrays.view(array)
-        except (TypeError, ValueError) as e:
-            raise DTypeError(f"{what}: a value of this builder, a scalar or an array is needed; got {x!r} ({e})") from e
+        except GSError as e:
+            raise type(e)(f"{what}: {e}") from e
         return self._add(Constant(array), [], TensorType(view.shape, view.dtype), name)
 
     def _scalar(self, x: Scalar, d: DType) -> Value:
@@ -141,12 +144,23 @@ class GraphBuilder:
         return self._add(Pointwise(function, tuple(w.name for w in wants)), values, TensorType(shape, result))
 
 
+def int_of(op: str, argument: str, x: Any) -> int:
+    """A user's int; a bool or a float is not one."""
+    if isinstance(x, (bool, np.bool_)) or not hasattr(x, "__index__"):
+        raise ArgumentError(f"{op}: {argument} must be an int; got {x!r}")
+    return operator.index(x)
+
+
+def ints_of(op: str, argument: str, x: Any) -> list[int]:
+    """A user's sequence of ints."""
+    if isinstance(x, (str, bytes)) or not isinstance(x, Iterable):
+        raise ArgumentError(f"{op}: {argument} must be a sequence of ints; got {x!r}")
+    return [int_of(op, argument, a) for a in x]
+
+
 def axis_of(op: str, argument: str, axis: Any, rank: int) -> int:
     """A user's axis as a number in ``[0, rank)``; negative counts from the end."""
-    try:
-        a = int(axis.__index__())
-    except AttributeError:
-        raise ArgumentError(f"{op}: {argument} must be an int; got {axis!r}") from None
+    a = int_of(op, argument, axis)
     if not -rank <= a < rank:
         raise ShapeError(f"{op}: {argument} must be in [{-rank}, {rank - 1}] for rank {rank}; got {a}")
     return a % rank

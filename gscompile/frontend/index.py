@@ -9,7 +9,7 @@ from gscompile.bounds import Bounds
 from gscompile.bounds import bounds as bounds_of
 from gscompile.dims import Shape, product, shape_str
 from gscompile.errors import BoundsError, DTypeError, ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axis_of, flag, scalar_of
+from gscompile.frontend.base import GraphBuilder, Operand, axis_of, flag, int_of, ints_of, scalar_of
 from gscompile.graph import Value
 from gscompile.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
 from gscompile.ops.gather import Addressing, Gather
@@ -317,7 +317,7 @@ class IndexOps(GraphBuilder):
         if dims is not None:
             if batch_dims != 0:
                 raise ShapeError(f"{op}: dims and batch_dims exclude each other")
-            axes = [axis_of(op, "dims", d, data.rank) for d in dims]
+            axes = [axis_of(op, "dims", d, data.rank) for d in ints_of(op, "dims", dims)]
             if len(set(axes)) != len(axes):
                 raise ShapeError(f"{op}: dims names an axis twice: {tuple(dims)}")
             if m != len(axes):
@@ -327,6 +327,7 @@ class IndexOps(GraphBuilder):
                     f"{op}: with dims, index must have rank {data.rank + 1} = data's rank + 1; got {shape_str(index.shape)}"
                 )
             return nd_dims_map(data.rank, axes)
+        batch_dims = int_of(op, "batch_dims", batch_dims)
         limit = min(data.rank, index.rank - 1)
         if not -index.rank <= batch_dims <= limit:
             raise ShapeError(f"{op}: batch_dims must be in [0, {limit}]; got {batch_dims}")
@@ -340,7 +341,7 @@ class IndexOps(GraphBuilder):
         return nd_map(data.rank, index.rank, m, batch)
 
     def _take_map(self, op: str, data: Value, index: Value, axis: int, batch_dims: int) -> IndexMap:
-        a = axis_of(op, "axis", axis, data.rank)
+        a, batch_dims = axis_of(op, "axis", axis, data.rank), int_of(op, "batch_dims", batch_dims)
         low, high = -index.rank, min(a, index.rank)
         if not low <= batch_dims <= high:
             raise ShapeError(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
-from gscompile.dims import Dim, Shape, as_dim, as_shape, dim_max, dim_min, exact_quotient, product, shape_str
+from gscompile.dims import Dim, Shape, as_dim, as_shape, ceildiv, dim_max, dim_min, exact_quotient, product, shape_str
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, scalar_of
+from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, ints_of, scalar_of
 from gscompile.graph import Value
 from gscompile.ops.movement import BroadcastTo, Concat, Full, Iota, Pad, Reshape, SizeOf, Slice, Transpose
-from gscompile.types import DTYPES, TensorType, dtype, promote
+from gscompile.types import TensorType, dtype, promote
+
+Key: TypeAlias = slice  # under its own name, since MovementOps has a method called slice
 
 
 class MovementOps(GraphBuilder):
@@ -30,7 +33,7 @@ class MovementOps(GraphBuilder):
     def constant(self, array: Any, dtype: Any = None, name: str | None = None) -> Value:
         """A fixed array: referenced, not copied, where it is an array of the wanted dtype already."""
         value = self._constant(array, "constant", name)
-        return value if dtype is None else self.cast(value, dtype)  # type: ignore[attr-defined,no-any-return]
+        return value if dtype is None else self._self().cast(value, dtype)
 
     def iota(self, shape: Any, axis: int = 0, dtype: Any = "int64") -> Value:
         """The coordinate on ``axis``."""
@@ -46,7 +49,7 @@ class MovementOps(GraphBuilder):
     def reshape(self, x: Operand, shape: Any) -> Value:
         """The same elements in row-major order; one extent may be -1."""
         v = self._value("reshape", "x", x)
-        wanted = [shape] if isinstance(shape, (int, str)) else list(shape)
+        wanted = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
         free = [k for k, d in enumerate(wanted) if isinstance(d, int) and d == -1]
         if len(free) > 1:
             raise ShapeError(f"reshape: at most one extent may be -1; got {tuple(wanted)}")
@@ -60,13 +63,15 @@ class MovementOps(GraphBuilder):
                 raise ShapeError(f"reshape: {shape_str(v.shape)} has {total} elements, not a multiple of {rest}")
             wanted[free[0]] = total // rest if exact is None else exact
         out = as_shape(wanted)
-        self._require([("==", product(out), total, f"reshape: number of elements of {shape_str(v.shape)} and {shape_str(out)}")])
+        what = f"reshape: number of elements of {shape_str(v.shape)} and {shape_str(out)}"
+        self._require([("==", product(out), total, what)])
         return v if out == v.shape else self._add(Reshape(), [v], TensorType(out, v.dtype))
 
     def transpose(self, x: Operand, perm: Sequence[int] | None = None) -> Value:
         """Axes in another order: axis k of the result is axis ``perm[k]``; all reversed by default."""
         v = self._value("transpose", "x", x)
-        order = tuple(range(v.rank))[::-1] if perm is None else tuple(axis_of("transpose", "perm", a, v.rank) for a in perm)
+        wanted = range(v.rank)[::-1] if perm is None else ints_of("transpose", "perm", perm)
+        order = tuple(axis_of("transpose", "perm", a, v.rank) for a in wanted)
         if sorted(order) != list(range(v.rank)):
             raise ShapeError(f"transpose: perm must name each of {v.rank} axes once; got {perm}")
         return self._add(Transpose(order), [v], TensorType(tuple(v.shape[a] for a in order), v.dtype))
@@ -74,14 +79,22 @@ class MovementOps(GraphBuilder):
     def broadcast_to(self, x: Operand, shape: Any) -> Value:
         """Repeat axes of extent 1, and add leading axes."""
         v, out = self._value("broadcast_to", "x", x), as_shape(shape)
-        if self._broadcast("broadcast_to", [v.shape, out]) != out:
-            raise ShapeError(f"broadcast_to: {shape_str(v.shape)} does not broadcast to {shape_str(out)}")
+        refused = f"broadcast_to: {shape_str(v.shape)} does not broadcast to {shape_str(out)}"
+        if v.rank > len(out):
+            raise ShapeError(refused)
+        for d, wanted in zip(v.shape, out[len(out) - v.rank :], strict=True):
+            if d == 1 or d == wanted:
+                continue
+            if isinstance(d, int) and isinstance(wanted, int):
+                raise ShapeError(refused)
+            self._require([("==", d, wanted, f"broadcast_to: {shape_str(v.shape)} to {shape_str(out)}")])
         return self._add(BroadcastTo(), [v], TensorType(out, v.dtype))
 
     def squeeze(self, x: Operand, axes: Any = None) -> Value:
         """Drop axes of extent 1: the given ones, or all that certainly are."""
         v = self._value("squeeze", "x", x)
-        drop = [a for a, d in enumerate(v.shape) if d == 1] if axes is None else axes_of("squeeze", "axes", axes, v.rank)
+        ones = [a for a, d in enumerate(v.shape) if d == 1]
+        drop = ones if axes is None else axes_of("squeeze", "axes", axes, v.rank)
         self._require([("==", v.shape[a], 1, f"squeeze: {shape_str(v.shape)} on axis {a}") for a in drop])
         out = tuple(d for a, d in enumerate(v.shape) if a not in drop)
         return self._add(Reshape(), [v], TensorType(out, v.dtype))
@@ -89,18 +102,21 @@ class MovementOps(GraphBuilder):
     def unsqueeze(self, x: Operand, axes: Any) -> Value:
         """Add axes of extent 1 at these positions of the result."""
         v = self._value("unsqueeze", "x", x)
-        count = len(axes) if isinstance(axes, Sequence) else 1
-        new = axes_of("unsqueeze", "axes", axes, v.rank + count)
+        wanted = list(axes) if isinstance(axes, Iterable) else [axes]
+        rank = v.rank + len(wanted)
+        new = axes_of("unsqueeze", "axes", wanted, rank)
         old = iter(v.shape)
-        out = tuple(1 if a in new else next(old) for a in range(v.rank + count))
+        out = tuple(1 if a in new else next(old) for a in range(rank))
         return self._add(Reshape(), [v], TensorType(out, v.dtype))
 
     def flatten(self, x: Operand, axis: int = 0) -> Value:
-        """All axes as one; or, with ``axis``, those before it and those from it on as two (ONNX)."""
+        """All axes as one; or, with ``axis`` not 0, those before it and those from it on as two (ONNX)."""
         v = self._value("flatten", "x", x)
-        if axis == 0:
+        (a,) = ints_of("flatten", "axis", [axis])
+        if not -v.rank <= a <= v.rank:
+            raise ShapeError(f"flatten: axis must be in [{-v.rank}, {v.rank}] for rank {v.rank}; got {a}")
+        if a == 0:
             return self.reshape(v, (product(v.shape),))
-        a = axis_of("flatten", "axis", axis, v.rank + 1)
         return self.reshape(v, (product(v.shape[:a]), product(v.shape[a:])))
 
     def flip(self, x: Operand, axes: Any = None) -> Value:
@@ -115,75 +131,77 @@ class MovementOps(GraphBuilder):
         """``x[start:stop:step]`` on each given axis, with Python's rules for negative and excessive bounds."""
         v = self._value("slice", "x", x)
         starts, stops = list(starts), list(stops)
-        where = range(len(starts)) if axes is None else [axis_of("slice", "axes", a, v.rank) for a in axes]
+        where = list(range(len(starts))) if axes is None else [axis_of("slice", "axes", a, v.rank) for a in axes]
         steps = [1] * len(starts) if steps is None else list(steps)
         if not len(starts) == len(stops) == len(where) == len(steps) or len(starts) > v.rank:
             raise ShapeError("slice: starts, stops, axes and steps must have one entry per axis that is sliced")
         if len(set(where)) != len(where):
             raise ShapeError(f"slice: axes names an axis twice: {tuple(where)}")
-        keys = [slice(None)] * v.rank
+        keys = [Key(None)] * v.rank
         for a, begin, end, step in zip(where, starts, stops, steps, strict=True):
-            keys[a] = slice(begin, end, step)
-        return self._slice(v, keys)
+            keys[a] = Key(begin, end, step)
+        return self._cut(v, [slice_of(key, d) for key, d in zip(keys, v.shape, strict=True)])
 
-    def _slice(self, v: Value, keys: Sequence[slice]) -> Value:
-        begins, steps, extents = [], [], []
-        for key, d in zip(keys, v.shape, strict=True):
-            begin, step, extent = slice_of(key, d)
-            begins.append(begin)
-            steps.append(step)
-            extents.append(extent)
-        return self._add(Slice(tuple(begins), tuple(steps)), [v], TensorType(tuple(extents), v.dtype))
+    def _cut(self, v: Value, cuts: Sequence[tuple[Dim, int, Dim]]) -> Value:
+        """Start, step and extent on every axis."""
+        starts, steps, extents = zip(*cuts, strict=True) if cuts else ((), (), ())
+        return self._add(Slice(starts, steps), [v], TensorType(extents, v.dtype))
 
     def getitem(self, x: Operand, key: Any) -> Value:
         """``x[key]``: ints, slices, None and one Ellipsis as in NumPy; an integer tensor gathers along the first axis."""
         v = self._value("getitem", "x", x)
         if isinstance(key, Value):
-            return self.take(v, key)  # type: ignore[attr-defined,no-any-return]
+            return self._self().take(v, key)
         keys = list(key) if isinstance(key, tuple) else [key]
         used = sum(k is not None and k is not Ellipsis for k in keys)
         if sum(k is Ellipsis for k in keys) > 1 or used > v.rank:
             raise ShapeError(f"getitem: too many indices for shape {shape_str(v.shape)}: {key!r}")
         if not any(k is Ellipsis for k in keys):
             keys.append(Ellipsis)
-        slices: list[slice] = []
-        out: list[Any] = []  # per axis of the result: None (new), or its number in the sliced tensor
+        cuts: list[tuple[Dim, int, Dim]] = []
+        out: list[Dim] = []
         for k in keys:
+            if k is None:
+                out.append(1)
+                continue
             if k is Ellipsis:
-                out += range(len(slices), len(slices) + v.rank - used)
-                slices += [slice(None)] * (v.rank - used)
-            elif k is None:
-                out.append(None)
-            elif isinstance(k, slice):
-                out.append(len(slices))
-                slices.append(k)
-            elif hasattr(k, "__index__") and not isinstance(k, bool):
-                d, at = v.shape[len(slices)], int(k)
-                if isinstance(d, int) and not -d <= at < d:
-                    raise ShapeError(f"getitem: index {at} is out of range on axis {len(slices)} of {shape_str(v.shape)}")
-                self._require([("<=", at + 1 if at >= 0 else -at, d, f"getitem: index {at} on axis {len(slices)}")])
-                slices.append(slice(at, at + 1 if at != -1 else None))
-            else:
+                rest = v.shape[len(cuts) : len(cuts) + v.rank - used]
+                cuts += [(0, 1, d) for d in rest]
+                out += rest
+                continue
+            d = v.shape[len(cuts)]
+            if isinstance(k, slice):
+                cuts.append(slice_of(k, d))
+                out.append(cuts[-1][2])
+                continue
+            try:
+                at = operator.index(k)
+            except TypeError:
+                at = None
+            if at is None or isinstance(k, bool):
                 raise ArgumentError(f"getitem: an int, slice, None, Ellipsis or an integer tensor is needed; got {k!r}")
-        cut = self._slice(v, slices)
-        shape = tuple(1 if a is None else cut.shape[a] for a in out)
-        return cut if shape == cut.shape else self._add(Reshape(), [cut], TensorType(shape, v.dtype))
+            if isinstance(d, int) and not -d <= at < d:
+                raise ShapeError(f"getitem: index {at} is out of range on axis {len(cuts)} of {shape_str(v.shape)}")
+            self._require([("<=", at + 1 if at >= 0 else -at, d, f"getitem: index {at} on axis {len(cuts)}")])
+            cuts.append((at if at >= 0 else d + at, 1, 1))
+        whole = all((start, step, extent) == (0, 1, d) for (start, step, extent), d in zip(cuts, v.shape, strict=True))
+        cut = v if whole else self._cut(v, cuts)
+        return cut if tuple(out) == cut.shape else self._add(Reshape(), [cut], TensorType(tuple(out), v.dtype))
 
     def pad(self, x: Operand, low: Sequence[int], high: Sequence[int], value: float = 0) -> Value:
         """``low[k]`` elements of ``value`` before axis k and ``high[k]`` after it; negative amounts cut."""
         v = self._value("pad", "x", x)
-        if len(low) != v.rank or len(high) != v.rank:
-            raise ShapeError(f"pad: low and high must have {v.rank} entries; got {len(low)} and {len(high)}")
-        out = []
-        for d, a, b in zip(v.shape, low, high, strict=True):
-            whole = d + int(a) + int(b)
-            if isinstance(whole, int) and whole < 0:
-                raise ShapeError(f"pad: {shape_str(v.shape)} cannot be cut by {tuple(low)} and {tuple(high)}")
-            if not isinstance(whole, int) and a + b < 0:
-                self._require([("<=", -a - b, d, f"pad: {shape_str(v.shape)} is cut")])
-            out.append(whole)
-        fill = scalar_of(value, v.dtype, "pad: value")
-        return self._add(Pad(tuple(int(a) for a in low), fill), [v], TensorType(tuple(out), v.dtype))
+        before, after = ints_of("pad", "low", low), ints_of("pad", "high", high)
+        if len(before) != v.rank or len(after) != v.rank:
+            raise ShapeError(f"pad: low and high must have {v.rank} entries; got {len(before)} and {len(after)}")
+        out = tuple(d + a + b for d, a, b in zip(v.shape, before, after, strict=True))
+        refused = f"pad: {shape_str(v.shape)} cannot be cut by {tuple(before)} and {tuple(after)}"
+        if any(isinstance(d, int) and d < 0 for d in out):
+            raise ShapeError(refused)
+        for d, a, b in zip(v.shape, before, after, strict=True):
+            if not isinstance(d, int) and a + b < 0:
+                self._require([("<=", -a - b, d, refused)])
+        return self._add(Pad(tuple(before), scalar_of(value, v.dtype, "pad: value")), [v], TensorType(out, v.dtype))
 
     def concat(self, values: Sequence[Operand], axis: int = 0) -> Value:
         """One after the other along an axis; the other extents agree, dtypes meet as in arithmetic."""
@@ -196,9 +214,10 @@ class MovementOps(GraphBuilder):
             if p.rank != parts[0].rank:
                 raise ShapeError(f"concat: values[{k}] must have rank {parts[0].rank}; got {shape_str(p.shape)}")
             common = promote(common, p.dtype)
-            rules = [("==", d, w, f"concat: values[{k}] on axis {i}") for i, (d, w) in enumerate(zip(p.shape, parts[0].shape, strict=True)) if i != a]
-            self._require(rules)
-        parts = [self.cast(p, common) for p in parts]  # type: ignore[attr-defined]
+            for i, (d, wanted) in enumerate(zip(p.shape, parts[0].shape, strict=True)):
+                if i != a:
+                    self._require([("==", d, wanted, f"concat: values[{k}] on axis {i}")])
+        parts = [self._self().cast(p, common) for p in parts]
         total: Dim = 0
         for p in parts:
             total = p.shape[a] + total
@@ -214,35 +233,56 @@ class MovementOps(GraphBuilder):
         return self.concat([self.unsqueeze(p, a) for p in parts], a)
 
 
-def slice_of(key: slice, d: Dim) -> tuple[Dim, int, Dim]:
-    """Start, step and extent of a Python slice of an axis of extent ``d``."""
-    step = 1 if key.step is None else int(key.step)
+def slice_of(key: Key, d: Dim) -> tuple[Dim, int, Dim]:
+    """Start, step and extent of a Python slice of an axis of extent ``d``.
+
+    Raises:
+        ShapeError: the step is 0.  DTypeError: a bound or the step is not an int.
+    """
+    for bound in (key.start, key.stop, key.step):
+        if bound is not None and (isinstance(bound, bool) or not hasattr(bound, "__index__")):
+            raise DTypeError(f"slice: bounds and steps must be ints; got {bound!r}")
+    step = 1 if key.step is None else operator.index(key.step)
     if step == 0:
         raise ShapeError("slice: step must not be 0")
-    for bound in (key.start, key.stop):
-        if bound is not None and not hasattr(bound, "__index__"):
-            raise DTypeError(f"slice: bounds must be ints; got {bound!r}")
+    start = None if key.start is None else operator.index(key.start)
+    stop = None if key.stop is None else operator.index(key.stop)
     if isinstance(d, int):
-        begin, end, _ = slice(key.start, key.stop, step).indices(d)
+        begin, end, _ = slice(start, stop, step).indices(d)
         return begin, step, len(range(begin, end, step))
-
-    def clamp(bound: int, top: Dim) -> Dim:
-        """Python's reading of a bound on an axis of unknown extent, as far as it can matter."""
-        at: Dim = dim_max(d + bound, 0 if step > 0 else -1) if bound < 0 else bound
-        return at if bound < 0 else dim_min(at, top)
-
     if step > 0:
-        begin_dim: Dim = 0 if key.start in (None, 0) else clamp(int(key.start), d)
-        end_dim: Dim = d if key.stop is None else clamp(int(key.stop), d)
-        extent = end_dim - begin_dim
+        return _rising(start or 0, stop, d, step)
+    return _falling(start, stop, d, step)
+
+
+# An axis of unknown extent d: Python's bounds, clamped to [0, d] where the step is positive and to [-1, d - 1] where it is
+# negative, written so that the common extents come out readable and equal ones come out alike.  Where nothing is left the
+# start does not matter.
+
+
+def _rising(start: int, stop: int | None, d: Dim, step: int) -> tuple[Dim, int, Dim]:
+    begin = dim_max(d + start, 0) if start < 0 else start
+    if stop is None:
+        length = dim_min(d, -start) if start < 0 else d if start == 0 else dim_max(d - start, 0)
+    elif start < 0:
+        length = dim_max(dim_min(d, stop) - begin if stop >= 0 else dim_min(d, -start) + stop, 0)
+    elif stop < 0:
+        length = dim_max(d + (stop - start), 0)
+    elif stop <= start:
+        length = 0
     else:
-        begin_dim = d - 1 if key.start is None else clamp(int(key.start), d - 1)
-        end_dim = -1 if key.stop is None else clamp(int(key.stop), d - 1)
-        extent = begin_dim - end_dim
-    size = abs(step)
-    whole = extent if size == 1 else (extent + (size - 1)) // size
-    exact_full = (key.start in (None, 0) and key.stop is None and step > 0) or (key.start is None and key.stop is None)
-    return begin_dim, step, whole if exact_full else dim_max(whole, 0)
+        length = dim_min(d, stop) if start == 0 else dim_max(dim_min(d, stop) - start, 0)
+    return begin, step, ceildiv(length, step)
 
 
-__all__ = ["DTYPES", "MovementOps", "slice_of"]
+def _falling(start: int | None, stop: int | None, d: Dim, step: int) -> tuple[Dim, int, Dim]:
+    if start is None:
+        begin, length = d - 1, d
+    elif start < 0:
+        begin, length = dim_max(d + start, -1), dim_max(d + (start + 1), 0)
+    else:
+        begin, length = dim_min(d - 1, start), dim_min(d, start + 1)
+    if stop is not None:
+        last = dim_max(d + stop, -1) if stop < 0 else stop
+        length = dim_max(begin - last, 0)
+    return begin, step, ceildiv(length, -step)

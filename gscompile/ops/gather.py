@@ -11,6 +11,7 @@ from gscompile.bounds import Bounds, Start, in_range, resolve
 from gscompile.dims import Dim
 from gscompile.index_map import Fixed, Indexed, IndexMap, Shared
 from gscompile.ops.base import Coords, Element, Inline, Sizes
+from gscompile.ops.elementwise import constant
 from gscompile.types import TensorType
 
 
@@ -131,4 +132,4 @@ class Gather(Inline):
         value: Callable[[], Expr] = lambda: data(*self.addressing.data_coords(starts, grid, window))  # noqa: E731
         if ok is None:
             return value()
-        return T.if_then_else(ok, value(), T.const(self.fill, out.dtype.name))
+        return T.if_then_else(ok, value(), constant(self.fill, out.dtype))

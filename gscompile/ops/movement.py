@@ -12,7 +12,7 @@ from gscompile import _tvm as T
 from gscompile._tvm import Expr
 from gscompile.dims import Dim, Shape, exact_quotient
 from gscompile.ops.base import Coords, Element, Inline, Sizes
-from gscompile.ops.elementwise import POINTWISE
+from gscompile.ops.elementwise import POINTWISE, constant
 from gscompile.ops.elementwise import cast as cast_expr
 from gscompile.types import DTYPES, TensorType
 
@@ -35,9 +35,10 @@ class Pointwise(Inline):
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         values = []
         for arg, want in zip(args, self.operand_dtypes, strict=True):
-            value = arg(*broadcast_coords(coords, arg.type.shape))
-            values.append(cast_expr(value, arg.type.dtype, DTYPES[want]))
-        return POINTWISE[self.function].expr(out.dtype, values)
+            value = cast_expr(arg(*broadcast_coords(coords, arg.type.shape)), arg.type.dtype, DTYPES[want])
+            values.append(cast_expr(value, DTYPES[want], DTYPES[want].compute))
+        result = out.dtype.compute
+        return cast_expr(POINTWISE[self.function].expr(result, values), result, out.dtype)
 
 
 def broadcast_coords(coords: Coords, shape: Shape) -> list[Expr]:
@@ -77,7 +78,7 @@ class Full(Inline):
         return repr(self.value)
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
-        return T.const(self.value, out.dtype.name)
+        return constant(self.value, out.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,7 @@ class Pad(Inline):
         condition = T.all_of(inside)
         if condition is None:
             return args[0](*at)
-        return T.if_then_else(condition, args[0](*at), T.const(self.value, out.dtype.name))
+        return T.if_then_else(condition, args[0](*at), constant(self.value, out.dtype))
 
 
 @dataclass(frozen=True, slots=True)

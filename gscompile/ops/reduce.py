@@ -62,8 +62,8 @@ FOLDS: dict[str, Fold] = {
         Fold("sum", "add", lambda d: 0, _sum_type, lambda d: _wide(_sum_type(d))),
         Fold("prod", "mul", lambda d: 1, _sum_type, lambda d: _wide(_sum_type(d))),
         Fold("mean", "add", lambda d: 0, _mean_type, lambda d: _wide(_mean_type(d))),
-        Fold("max", "maximum", lambda d: float("-inf") if d.is_float else d.min, lambda d: d, lambda d: d, True),
-        Fold("min", "minimum", lambda d: float("inf") if d.is_float else d.max, lambda d: d, lambda d: d, True),
+        Fold("max", "maximum", lambda d: float("-inf") if d.is_float else d.min, lambda d: d, lambda d: d.compute, True),
+        Fold("min", "minimum", lambda d: float("inf") if d.is_float else d.max, lambda d: d, lambda d: d.compute, True),
         Fold("any", "logical_or", lambda d: False, _bool, _bool),
         Fold("all", "logical_and", lambda d: True, _bool, _bool),
     ]

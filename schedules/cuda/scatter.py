@@ -18,7 +18,7 @@ from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import Dim, Shape, product
 from gscompile.index_map import Indexed, Shared
 from gscompile.nests import Nest, ScatterNest
-from gscompile.ops.elementwise import cast
+from gscompile.ops.elementwise import cast, constant
 from gscompile.types import DTYPES, DType
 from schedules.cuda.atomics import atomic, atomic_name, widened
 from schedules.cuda.launch import launch
@@ -136,7 +136,7 @@ class Atomics:
         def reset(i: Expr, grid: list[Expr], window: list[Expr], cell: list[Expr]) -> Stmt:
             assert op.reduction.identity is not None
             narrow = op.reduction.accumulator(dtype)
-            identity = T.const(op.reduction.identity(narrow), narrow.name)
+            identity = constant(op.reduction.identity(narrow), narrow)
             return T.store(totals, cell, cast(identity, narrow, wide))
 
         def add(i: Expr, grid: list[Expr], window: list[Expr], cell: list[Expr]) -> Stmt:

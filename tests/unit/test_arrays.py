@@ -18,7 +18,7 @@ import pytest
 
 from gscompile import arrays
 from gscompile.arrays import View, as_array, contiguous, copy_into, empty, finish, overlaps, view
-from gscompile.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from gscompile.errors import ArgumentError, DeviceError, DTypeError, MissingExtraError, ShapeError
 from gscompile.types import DTYPES
 
 CPU = ("cpu", 0)
@@ -1026,6 +1026,19 @@ def test_contiguous_copies_for_alignment_only_when_it_must() -> None:
     assert memory(copy) == shifted.tobytes()
 
 
+def test_copying_bfloat16_needs_no_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter = Exporter(sample("uint16").T, code=4)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)  # importing it fails
+    monkeypatch.delitem(arrays._NUMPY_TYPES, "bfloat16", raising=False)
+    v = view(exporter)
+    assert v.dtype.name == "bfloat16"
+    copy = contiguous(v, exporter)
+    assert copy.dtype is v.dtype
+    assert memory(copy) == exporter.array.tobytes()
+    with pytest.raises(MissingExtraError, match="ml_dtypes"):
+        empty("numpy", (3,), DTYPES["bfloat16"])
+
+
 # -- copy_into --------------------------------------------------------------------------------------------------------
 
 
@@ -1101,6 +1114,17 @@ def test_overlaps() -> None:
     for i, (a, b, want) in enumerate(cases):
         assert overlaps(view(a), view(b)) is want, i
         assert overlaps(view(b), view(a)) is want, i
+
+
+def test_an_empty_array_overlaps_nothing_wherever_it_points() -> None:
+    base = sample(shape=(8, 8))
+    v = view(base)
+    inside = view(Exporter(np.zeros((0, 3)), data=v.ptr + 64))
+    assert inside.ptr == v.ptr + 64
+    strided = inside._replace(shape=(5, 0), strides=(8, 4), contiguous=False)
+    for empty_view in (inside, strided):
+        assert not overlaps(empty_view, v)
+        assert not overlaps(v, empty_view)
 
 
 def test_overlaps_between_libraries() -> None:
