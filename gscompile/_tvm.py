@@ -327,8 +327,13 @@ def load_cuda_runtime(libcudart: Sequence[Path]) -> None:
             continue
 
 
-def set_cuda_compiler(compile: Callable[[str], bytes]) -> None:
-    """What TVM's CUDA runtime calls for PTX or machine code of a module, as it is built or loaded."""
+def set_cuda_compiler(compile: Callable[[str], bytes], *raises: type[Exception]) -> None:
+    """What TVM's CUDA runtime calls for PTX or machine code of a module, as it is built or loaded.
+
+    ``raises`` are the exceptions that pass through TVM as they are; others become RuntimeError.
+    """
+    for error in raises:
+        tvm_ffi.register_error(error)
     tvm_ffi.register_global_func("tvm_callback_cuda_compile", lambda code: compile(str(code)), override=True)
 
 
@@ -354,6 +359,18 @@ def device_call(name: str, *args: Expr, source: str) -> Expr:
 def same_expr(a: Expr, b: Expr) -> bool:
     """Whether two expressions are built alike."""
     return bool(tvm_ffi.structural_equal(a, b, map_free_vars=False))
+
+
+def as_load(x: Expr) -> tuple[Buffer, list[Expr]] | None:
+    """The buffer and the coordinates of an expression that is a load; otherwise None."""
+    return (x.source, list(x.indices)) if isinstance(x, ir.TensorLoad) else None
+
+
+def as_choice(x: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """The condition and the two values of an expression that :func:`if_then_else` made; otherwise None."""
+    if isinstance(x, ir.Call) and getattr(x.op, "name", "") == "tirx.if_then_else":
+        return tuple(x.args)
+    return None
 
 
 def last_extent(buf: Buffer) -> int | None:

@@ -317,7 +317,14 @@ def _empty_torch(shape: tuple[int, ...], dtype: DType, device: Device, align: in
         torch_type = getattr(torch, dtype.name)
     except AttributeError:
         raise DTypeError(f"torch {torch.__version__} has no dtype {dtype}") from None
-    out = torch.empty(shape, dtype=torch_type, device=where)
+    try:
+        out = torch.empty(shape, dtype=torch_type, device=where)
+    except AssertionError as e:  # a build of torch without CUDA
+        raise DeviceError(f"torch has no device {where}: {e}") from e
+    except RuntimeError as e:
+        if device[0] == "cuda" and device[1] >= torch.cuda.device_count():
+            raise DeviceError(f"torch has no device {where}: {e}") from e
+        raise  # out of memory
     if out.data_ptr() % align == 0:
         return out
     nbytes = math.prod(shape) * dtype.itemsize

@@ -45,44 +45,55 @@ class Start:
     ok: Expr | None
 
 
-def as_int64(value: Expr) -> Expr:
-    """An index of any integer dtype as int64; uint64 values above 2^63 - 1 become 2^63 - 1, which no axis reaches."""
+FAR = 1 << 62  # no axis is that long, and no sum of it with an extent overflows
+
+
+def as_int64(value: Expr, sliced: bool) -> Expr:
+    """An index of any integer dtype as int64; what is too large for that becomes ``FAR``, which no axis reaches.
+
+    Args:
+        sliced: it will be compared with an extent minus a slice's, which TVM turns into a sum on the other side: values near
+            the ends of int64 are brought in to ``FAR``, so that the sum cannot overflow.
+    """
     dtype = T.dtype_of(value)
     if dtype == "uint64":
-        top = T.const(T.INT64_MAX, "uint64")
-        return T.select(value > top, T.const(T.INT64_MAX), T.cast("int64", value))
-    return T.cast("int64", value)
+        return T.select(value > T.const(FAR, "uint64"), T.const(FAR), T.cast("int64", value))
+    v = T.cast("int64", value)
+    return T.maximum(T.minimum(v, T.const(FAR)), T.const(-FAR)) if sliced and dtype == "int64" else v
 
 
-def wrapped(value: Expr, size: Expr, negative: bool) -> Expr:
+def wrapped(value: Expr, size: Expr, negative: bool, sliced: bool) -> Expr:
     """``value`` as int64, counted from the end where it is negative and that is allowed."""
-    v = as_int64(value)
+    v = as_int64(value, sliced)
     if not negative or T.dtype_of(value).startswith("uint"):
         return v
     return T.select(v < T.const(0), v + size, v)
 
 
-def in_range(value: Expr, size: Expr, count: Expr, negative: bool) -> Expr:
-    """Whether an index is valid on an axis of extent ``size`` with ``count`` valid starts (``size - window + 1``)."""
-    v = wrapped(value, size, negative)
+def in_range(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool) -> Expr:
+    """Whether an index is valid on an axis of extent ``size`` with ``count`` valid starts (``size - slice + 1``)."""
+    v = wrapped(value, size, negative, sliced)
     return T.all_of([T.const(0) <= v, v < count])
 
 
-def resolve(value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, checked: bool) -> Start:
+def resolve(
+    value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, sliced: bool, checked: bool
+) -> Start:
     """The start that an index value means.
 
     Args:
         value: the index as read, of any integer dtype.
         size: the axis's extent, int64.
-        count: how many starts are valid: ``size - window + 1``.
+        count: how many starts are valid: ``size - slice + 1``.
+        sliced: a point takes more than one element on this axis.
         checked: a ``raise`` index was found to be in range before; otherwise its address is clamped here.
     """
     if policy is Bounds.WRAP:
         safe = T.maximum(count, T.const(1))  # an empty axis is reported by its own check, never divided by
         if T.dtype_of(value) == "uint64":
             return Start(T.cast("int64", T.truncmod(value, T.cast("uint64", safe))), None)
-        return Start(T.floormod(as_int64(value), safe), None)
-    v = wrapped(value, size, negative)
+        return Start(T.floormod(T.cast("int64", value), safe), None)
+    v = wrapped(value, size, negative, sliced)
     if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked):
         return Start(v, None)
     if policy is Bounds.FILL:

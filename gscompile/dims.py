@@ -252,7 +252,7 @@ def as_dim(d: object) -> Dim:
 
 def as_shape(shape: object) -> Shape:
     """A user's shape: one dimension, or an iterable of them."""
-    if isinstance(shape, (int, str, SymDim)):
+    if isinstance(shape, (str, SymDim)) or (hasattr(shape, "__index__") and not hasattr(shape, "__iter__")):
         return (as_dim(shape),)
     try:
         return tuple(as_dim(d) for d in shape)  # type: ignore[attr-defined]

@@ -111,8 +111,17 @@ class Value:
     def __lshift__(self, other: Any) -> Value:
         return self.builder.left_shift(self, other)
 
+    def __rlshift__(self, other: Any) -> Value:
+        return self.builder.left_shift(other, self)
+
     def __rshift__(self, other: Any) -> Value:
         return self.builder.right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Value:
+        return self.builder.right_shift(other, self)
+
+    def __pos__(self) -> Value:
+        return self
 
     def __neg__(self) -> Value:
         return self.builder.neg(self)
@@ -142,6 +151,7 @@ class Value:
         return self.builder.ge(self, other)
 
     __hash__ = object.__hash__
+    __array_ufunc__ = None  # a NumPy array on the left leaves the operation to this class
 
     def __bool__(self) -> bool:
         raise GraphError(f"{self.name} is a value of a graph: it has no truth value until the graph is run")

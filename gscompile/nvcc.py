@@ -19,14 +19,14 @@ from typing import Literal
 from gscompile import _tvm as T
 from gscompile.errors import DeviceError, MissingExtraError, TargetError, missing_extra
 
-# C++17 is what TVM's code needs; warnings would drown the errors in a log, and are of no use to who did not write the code
+TOOLKIT = "/usr/local/cuda"  # where NVIDIA's installers put it
+
+# C++17 is what TVM's code needs; warnings would drown the errors in a log, and tell nothing to who did not write the code
 OPTIONS = ("-std=c++17", "-w")
 
 # The headers that the code may include if NVRTC is to get the two below: none of these needs more of libcu++ than they have.
-_PLAIN_HEADERS = frozenset(
-    "cstdint type_traits cuda.h cuda/std/cstdint cuda/std/type_traits "
-    "cuda_fp16.h cuda_bf16.h math_constants.h sm_61_intrinsics.h".split()
-)
+_PLAIN_HEADERS = frozenset({"cstdint", "type_traits", "cuda.h", "cuda/std/cstdint", "cuda/std/type_traits"})
+_PLAIN_HEADERS |= {"cuda_fp16.h", "cuda_bf16.h", "math_constants.h", "sm_61_intrinsics.h"}
 
 # What TVM's code uses of libcu++, whose own headers take NVRTC seconds to read, where a kernel takes 50 ms.  64-bit integers
 # are ``long``, as they are for nvcc (libcu++ has ``long long`` here), so that both compilers accept the same code.
@@ -41,7 +41,7 @@ static_assert(sizeof(int64_t) == 8, "");
 _TYPE_TRAITS = """
 #pragma once
 namespace cuda { namespace std {
-template <bool V> struct bool_constant { static constexpr bool value = V; };
+template <bool V> struct bool_constant { enum : bool { value = V }; };  // a static member would be a GPU variable
 template <class A, class B> struct is_same : bool_constant<false> {};
 template <class A> struct is_same<A, A> : bool_constant<true> {};
 template <class A, class B> inline constexpr bool is_same_v = is_same<A, B>::value;
@@ -87,7 +87,7 @@ def compile_cuda(source: str, arch: str, format: Literal["ptx", "cubin"]) -> byt
         TargetError: the compiler rejects the source or does not know the architecture; its log is in the message.
         MissingExtraError: there is neither nvcc nor NVRTC.
     """
-    if not re.fullmatch(r"sm_\d+[af]?", arch):
+    if not re.fullmatch(r"sm_\d\d+[af]?", arch):
         raise TargetError(f"a CUDA architecture looks like sm_80 or sm_90a; got {arch!r}")
     if nvcc := _nvcc():
         return _run_nvcc(nvcc, source, arch, format)
@@ -102,10 +102,11 @@ def configure_tvm() -> None:
     """Make TVM use what is here, from its next module for cuda on.
 
     TVM's CUDA runtime is loaded with the libcudart of NVIDIA's wheels where the system has none, and TVM calls
-    :func:`compile_cuda` where it builds or loads a module while that runtime is there (without it, modules stay source).
+    :func:`compile_cuda` where it builds or loads a module while that runtime is there (without it, modules stay source);
+    what that raises comes out of TVM.
     """
     T.load_cuda_runtime(_find("*/lib*/libcudart.so.*"))
-    T.set_cuda_compiler(_compile_for_tvm)
+    T.set_cuda_compiler(_compile_for_tvm, TargetError, DeviceError, MissingExtraError)
 
 
 def _compile_for_tvm(source: str) -> bytes:
@@ -117,7 +118,7 @@ def _compile_for_tvm(source: str) -> bytes:
     here = T.cuda_arch(0)
     arch = T.current_cuda_arch() or here
     if arch is None:
-        raise DeviceError("this module holds CUDA source to be compiled for the GPU that it is loaded on, and there is none")
+        raise DeviceError("this module holds CUDA source, to be compiled for the GPU here, and there is none")
     # machine code is for one generation; PTX also runs on later ones
     return compile_cuda(source, arch, "ptx" if here is not None and _generation(here) > _generation(arch) else "cubin")
 
@@ -134,14 +135,14 @@ def _nvcc() -> str | None:
     """The path of nvcc."""
     if found := shutil.which("nvcc"):
         return found
-    folders = [os.path.join(root, "bin") for root in (os.environ.get("CUDA_PATH"), "/usr/local/cuda") if root]
+    folders = [os.path.join(root, "bin") for root in (os.environ.get("CUDA_PATH"), TOOLKIT) if root]
     return shutil.which("nvcc", path=os.pathsep.join(folders))
 
 
 def _run_nvcc(nvcc: str, source: str, arch: str, format: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="gscompile-") as folder:
         code, result = Path(folder, "kernels.cu"), Path(folder, f"kernels.{format}")
-        code.write_text(source)
+        code.write_text(source, encoding="utf-8")
         command = [nvcc, f"--{format}", f"-arch={arch}", *OPTIONS, "-o", str(result), str(code)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         if done.returncode:

@@ -8,7 +8,8 @@ Stored are:
 * an inlined value that would be computed more often than once at more than ``CHEAP`` instructions: one that several nests
   or operands read, or that a gather, a broadcast or a window reads repeatedly.  Loading it back costs about as much as
   ``CHEAP`` instructions;
-* an inlined value whose expression has grown past ``LARGE`` nodes, which would make compilation, not the kernel, slow.
+* an inlined value whose expression has grown past ``LARGE`` nodes, counted as a tree: TVM's passes take time in proportion,
+  even where equal parts of it are the same object.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gscompile.dims import Dim, product
 from gscompile.graph import Graph, Value
 from gscompile.ops.base import Inline, Leaf, Stored
 from gscompile.ops.gather import Gather
-from gscompile.ops.movement import BroadcastTo, Pointwise
+from gscompile.ops.movement import BroadcastTo, Cast, Pointwise
 from gscompile.ops.scatter import Scatter
 
 CHEAP = 12
@@ -57,7 +58,8 @@ def plan(graph: Graph) -> Plan:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         own = v.op.cost if isinstance(v.op, Inline) else 1
         cost[id(v)] = own + sum(cost[id(a)] for a in inlined)
-        nodes[id(v)] = 1 + len(v.args) + sum(nodes[id(a)] for a in inlined)
+        size = sum(_uses(v, k) * nodes[id(a)] for k, a in enumerate(v.args) if any(a is x for x in inlined))
+        nodes[id(v)] = 1 + len(v.args) + size
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
         often = len(readers[id(v)]) > 1 or any(_repeats(reader, k, v) for reader, k in readers[id(v)])
@@ -78,6 +80,25 @@ def plan(graph: Graph) -> Plan:
                 if alone and sum(o is v for o in graph.outputs) == 1:
                     in_place[k] = base
     return Plan(frozenset(stored), early, late, in_place, cost)
+
+
+_USED_ONCE = frozenset("add sub mul div neg eq ne lt le gt ge logical_and logical_or logical_not".split())
+
+
+def _uses(reader: Value, position: int) -> int:
+    """How often an operator's expression contains that of an argument, about."""
+    op = reader.op
+    if isinstance(op, (Gather, Scatter)):
+        return 3 if position == 1 else 1  # index < 0 ? index + size : index
+    if isinstance(op, Pointwise):
+        if reader.dtype.name == "bfloat16":
+            return 8
+        if reader.dtype.is_integer and reader.dtype.bits < 64:
+            return 3  # TVM's analysis of the casts between widths goes through them several times
+        return 1 if op.function in _USED_ONCE else 2
+    if isinstance(op, Cast):
+        return 3
+    return 1
 
 
 def _repeats(reader: Value, position: int, value: Value) -> bool:

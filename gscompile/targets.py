@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Any
 
 from gscompile import _tvm as T
 from gscompile.errors import TargetError
+from gscompile.nvcc import configure_tvm
 from schedules import Target
 
 DEFAULT_CUDA_ARCH = "sm_80"  # where there is no GPU to ask: what every data-centre GPU since 2020 runs
@@ -60,6 +60,7 @@ def resolve(spec: Any) -> Resolved:
             attributes["mcpu"] = T.host_cpu()
         arch = str(attributes.get("mcpu", "generic"))
     else:
+        configure_tvm()
         attributes.setdefault("arch", local_cuda_arch() or DEFAULT_CUDA_ARCH)
         arch = str(attributes["arch"])
         attributes.setdefault("max_num_threads", 1024)
@@ -83,6 +84,4 @@ def resolve(spec: Any) -> Resolved:
 @lru_cache(maxsize=1)
 def local_cuda_arch() -> str | None:
     """``sm_XY`` of the first GPU here; None where there is none."""
-    if shutil.which("nvidia-smi") is None:
-        return None
     return T.cuda_arch(0)

@@ -99,20 +99,23 @@ def same(got: Any, want: Array, rtol: float = 0, signed_zero: bool = True) -> No
 def reference(graph: Any) -> Call:
     """The reference lowering of a graph, compiled without a schedule, as a callable on NumPy arrays."""
     function = tvm.compile(tvm.IRModule({"main": gte.reference(graph)}), target="llvm")["main"]
-    constants = [tvm.runtime.tensor(np.ascontiguousarray(v.op.array)) for v in graph.constants]
+    constants = [stored(np.asarray(v.op.array)) for v in graph.constants]
 
     def call(*arrays: Array) -> tuple[Array, ...]:
         sizes: dict[str, int] = {}
         for v, a in zip(graph.inputs, arrays, strict=True):
             sizes |= {str(d): n for d, n in zip(v.shape, a.shape, strict=True) if not isinstance(d, int)}
         shapes = [tuple(evaluate(d, sizes) for d in v.shape) for v in graph.outputs]
-        empty = [np.zeros(s, v.dtype.numpy) for s, v in zip(shapes, graph.outputs, strict=True)]
-        tensors = [tvm.runtime.tensor(np.ascontiguousarray(a)) for a in [*arrays, *empty]]
-        inputs, outputs = tensors[: len(arrays)], tensors[len(arrays) :]
-        function(*inputs, *constants, *outputs)
-        return tuple(t.numpy().reshape(s) for t, s in zip(outputs, shapes, strict=True))
+        outputs = [stored(np.zeros(s, v.dtype.numpy)) for s, v in zip(shapes, graph.outputs, strict=True)]
+        function(*map(stored, arrays), *constants, *outputs)
+        return tuple(t.numpy().view(v.dtype.numpy) for t, v in zip(outputs, graph.outputs, strict=True))
 
     return call
+
+
+def stored(a: Array) -> Any:
+    """An array as the tensor that a function of gscompile takes: aligned, bfloat16 as its bits."""
+    return tvm.runtime.tensor(np.ascontiguousarray(a).reshape(a.shape).view(gs.types.dtype(a.dtype).tir))
 
 
 def compiled_te(tensors: Sequence[Any]) -> Call:
@@ -122,8 +125,8 @@ def compiled_te(tensors: Sequence[Any]) -> Call:
     function = tvm.compile(tvm.IRModule({"main": te.create_prim_func(list(tensors))}), target="llvm")["main"]
 
     def call(*arrays: Array) -> list[Array]:
-        given = [tvm.runtime.tensor(np.ascontiguousarray(a)) for a in arrays]
+        given = [stored(a) for a in arrays]
         function(*given)
-        return [t.numpy().reshape(a.shape) for t, a in zip(given, arrays, strict=True)]
+        return [t.numpy().view(a.dtype) for t, a in zip(given, arrays, strict=True)]
 
     return call

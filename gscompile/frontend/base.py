@@ -75,7 +75,7 @@ class GraphBuilder:
                     f"{op}: {argument} is {x.name!r} of builder {x.builder.name!r}; it must belong to this builder, {self.name!r}"
                 )
             return x
-        if isinstance(x, (bool, int, float)):
+        if type(x) in (bool, int, float):
             return self._scalar(x, dtype(np.asarray(x).dtype))
         return self._constant(x, f"{op}: {argument}")
 
@@ -95,7 +95,7 @@ class GraphBuilder:
     def _operands(self, op: str, operands: Sequence[Operand], weak_against: slice = slice(None)) -> list[Value]:
         """Operands as values; Python scalars take their dtype from the tensors beside them (NEP 50)."""
         found: list[Value | Scalar] = [
-            x if isinstance(x, (bool, int, float)) else self._value(op, f"operand {k}", x)
+            x if type(x) in (bool, int, float) else self._value(op, f"operand {k}", x)
             for k, x in enumerate(operands)
         ]
         beside = [v.dtype for v in found[weak_against] if isinstance(v, Value)]

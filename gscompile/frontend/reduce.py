@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gscompile.dims import product
+from gscompile.dims import product, shape_str
 from gscompile.errors import ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, flag
 from gscompile.graph import Value
@@ -19,10 +19,10 @@ class ReduceOps(GraphBuilder):
         v = self._value(name, "x", x)
         over = axes_of(name, "axes", axes, v.rank)
         row = fold(name, v.dtype)
-        if row.needs_element and product(v.shape[a] for a in over) == 0 and product(v.shape) == 0:
-            raise ShapeError(f"{name}: of no elements has no value; shape {v.shape}, axes {over}")
         keep = flag(name, "keepdims", keepdims)
         type = TensorType(reduced_shape(v.shape, over, keep), row.result(v.dtype))
+        if row.needs_element and product(v.shape[a] for a in over) == 0:
+            raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axes {over}")
         return self._add(Reduce(row, over, keep), [v], type)
 
     def sum(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
@@ -56,14 +56,14 @@ class ReduceOps(GraphBuilder):
     def _arg(self, largest: bool, x: Operand, axis: int | None, keepdims: bool, select_last: bool) -> Value:
         name = "argmax" if largest else "argmin"
         v = self._value(name, "x", x)
-        if axis is None:
-            v, a = self.reshape(v, (product(v.shape),)), 0  # type: ignore[attr-defined]
-        else:
-            a = axis_of(name, "axis", axis, v.rank)
-        if v.shape[a] == 0:
-            raise ShapeError(f"{name}: of no elements has no value; shape {v.shape}, axis {a}")
-        node = ArgReduce(largest, a, flag(name, "keepdims", keepdims), flag(name, "select_last", select_last))
-        return self._add(node, [v], TensorType(reduced_shape(v.shape, (a,), keepdims), DTYPES["int64"]))
+        keep, last = flag(name, "keepdims", keepdims), flag(name, "select_last", select_last)
+        flat = v if axis is not None else self._self().reshape(v, (product(v.shape),))
+        a = 0 if axis is None else axis_of(name, "axis", axis, v.rank)
+        type = TensorType(reduced_shape(flat.shape, (a,), keep), DTYPES["int64"])
+        if flat.shape[a] == 0:
+            raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axis {axis}")
+        best = self._add(ArgReduce(largest, a, keep, last), [flat], type)
+        return self._self().reshape(best, (1,) * v.rank) if axis is None and keep else best
 
     def argmax(self, x: Operand, axis: int | None = None, keepdims: bool = False, select_last: bool = False) -> Value:
         """Position of the largest along ``axis`` (of all in row-major order for None): the first of equals, or the last."""

@@ -344,51 +344,30 @@ def _plain(op: Operation) -> Body:
 # --- integer arithmetic modulo 2**bits --------------------------------------------------------------------------------
 
 
-def _modular(op: Operation, op_u64: Callable[[_Names, PrimExpr, PrimExpr], PrimExpr], signed: bool) -> Body:
+def _modular(op: Operation, signed: bool) -> Body:
     """``op`` of integers modulo 2**bits.
 
-    Up to 32 bits it is carried out where it cannot overflow, and cut down; of 64 bits it is ``op_u64``.
+    Up to 32 bits it is carried out where it cannot overflow, and cut down.  In 64 bits there is nothing wider: the machine
+    wraps, and hiding operands and result keeps TVM from reasoning about a sum that does not; only LLVM may take a
+    comparison such as ``x + 1 > x`` for true.
 
     Args:
         op: sum, difference or product.
-        op_u64: the same of uint64, modulo 2**64.
         signed: whether the wider type must be signed, as that of a difference; it must not for a product of unsigned ones.
     """
 
     def body(names: _Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
         if dt.bits == 64:
-            # Literals are hidden: TVM does not fold unsigned ones correctly.
-            return _wrap(op_u64(names, names(_wrap(_opaque(x), U64)), names(_wrap(_opaque(y), U64))), dt)
+            return _opaque(op(_opaque(x), _opaque(y)))
         wide = f"{'int' if signed or dt.kind == 'i' else 'uint'}{32 if dt.bits <= 16 else 64}"
         return _wrap(op(tirx.Cast(wide, x), tirx.Cast(wide, y)), dt)
 
     return body
 
 
-_TOP, _REST, _LOW_HALF = _literal(1 << 63, U64), _literal((1 << 63) - 1, U64), _literal((1 << 32) - 1, U64)
-_HALF = _literal(32, U64)
-
-
-def _add_u64(names: _Names, x: PrimExpr, y: PrimExpr) -> PrimExpr:
-    # The lower 63 bits cannot carry out of the word; the top bit is an addition without carry (Hacker's Delight, 2-18).
-    return ((x & _REST) + (y & _REST)) ^ ((x ^ y) & _TOP)
-
-
-def _sub_u64(names: _Names, x: PrimExpr, y: PrimExpr) -> PrimExpr:
-    return ((x | _TOP) - (y & _REST)) ^ ((x ^ ~y) & _TOP)
-
-
-def _mul_u64(names: _Names, x: PrimExpr, y: PrimExpr) -> PrimExpr:
-    # In halves of 32 bits, whose products fit 64 bits; that of the upper halves is out of range.
-    xl, yl = names(x & _LOW_HALF), names(y & _LOW_HALF)
-    low = names(xl * yl)
-    cross = ((xl * (y >> _HALF)) & _LOW_HALF) + (((x >> _HALF) * yl) & _LOW_HALF) + (low >> _HALF)
-    return (cross << _HALF) | (low & _LOW_HALF)
-
-
-_add = _modular(operator.add, _add_u64, signed=True)
-_sub = _modular(operator.sub, _sub_u64, signed=True)
-_mul = _modular(operator.mul, _mul_u64, signed=False)
+_add = _modular(operator.add, signed=True)
+_sub = _modular(operator.sub, signed=True)
+_mul = _modular(operator.mul, signed=False)
 
 
 def _neg(names: _Names, dt: DType, x: PrimExpr) -> PrimExpr:

@@ -55,6 +55,7 @@ class Addressing:
             self.count(data, axis, sizes),
             self.bounds,
             self.negative,
+            sliced=self.map.slice_size(axis) != 1,
             checked=checked,
         )
 
@@ -71,7 +72,8 @@ class Addressing:
         count = self.count(data, axis, sizes)
         if self.bounds is not Bounds.RAISE:
             return count > 0
-        return in_range(self.index_at(index, grid, component), sizes(data[axis]), count, self.negative)
+        sliced = self.map.slice_size(axis) != 1
+        return in_range(self.index_at(index, grid, component), sizes(data[axis]), count, self.negative, sliced)
 
     def needs_check(self, data: Sequence[Dim]) -> bool:
         """Whether some index value could be invalid."""

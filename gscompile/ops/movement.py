@@ -290,4 +290,3 @@ class Concat(Inline):
         for k in range(len(args) - 2, -1, -1):
             value = T.if_then_else(coords[self.axis] < sizes(begins[k + 1]), part(k), value)
         return value
-

@@ -62,7 +62,9 @@ FOLDS: dict[str, Fold] = {
         Fold("sum", "add", lambda d: 0, _sum_type, lambda d: _wide(_sum_type(d))),
         Fold("prod", "mul", lambda d: 1, _sum_type, lambda d: _wide(_sum_type(d))),
         Fold("mean", "add", lambda d: 0, _mean_type, lambda d: _wide(_mean_type(d))),
-        Fold("max", "maximum", lambda d: float("-inf") if d.is_float else d.min, lambda d: d, lambda d: d.compute, True),
+        Fold(
+            "max", "maximum", lambda d: float("-inf") if d.is_float else d.min, lambda d: d, lambda d: d.compute, True
+        ),
         Fold("min", "minimum", lambda d: float("inf") if d.is_float else d.max, lambda d: d, lambda d: d.compute, True),
         Fold("any", "logical_or", lambda d: False, _bool, _bool),
         Fold("all", "logical_and", lambda d: True, _bool, _bool),
@@ -118,17 +120,22 @@ class ArgReduce(Stored):
         return (self.axis,)
 
     def attributes(self) -> str:
-        return f"axis={self.axis}" + (", keepdims=True" if self.keepdims else "")
+        flags = [("keepdims", self.keepdims), ("select_last", self.select_last)]
+        return ", ".join([f"axis={self.axis}", *(f"{k}=True" for k, v in flags if v)])
 
     def better(self, dtype: DType, value: Expr, best: Expr) -> Expr:
         """Whether ``value``, which comes later, replaces ``best``."""
-        beats = POINTWISE[("ge" if self.select_last else "gt") if self.largest else ("le" if self.select_last else "lt")]
+        beats = POINTWISE[
+            ("ge" if self.select_last else "gt") if self.largest else ("le" if self.select_last else "lt")
+        ]
         wins = beats.expr(DTYPES["bool"], [value, best])
         if not dtype.is_float:
             return wins
         nan = POINTWISE["isnan"]
         value_nan, best_nan = nan.expr(DTYPES["bool"], [value]), nan.expr(DTYPES["bool"], [best])
-        return T.select(best_nan, value_nan if self.select_last else T.const(False, "bool"), T.any_of([wins, value_nan]))
+        return T.select(
+            best_nan, value_nan if self.select_last else T.const(False, "bool"), T.any_of([wins, value_nan])
+        )
 
 
 def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:

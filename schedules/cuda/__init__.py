@@ -2,8 +2,9 @@
 
 from schedules.cuda.check import Check
 from schedules.cuda.map import Cells, Vectors
+from schedules.cuda.ordered import Ordered
 from schedules.cuda.reduce import Folds
-from schedules.cuda.scatter import Atomics, Direct, LastWriter, Ordered
+from schedules.cuda.scatter import Atomics, Direct, LastWriter
 from schedules.rule import Rule
 
 RULES: tuple[Rule, ...] = (Check(), Vectors(), Cells(), Folds(), Direct(), LastWriter(), Ordered(), Atomics())

@@ -24,40 +24,45 @@ C_TYPES = {
 
 # how two values combine, in C, where the bits are swapped with atomicCAS
 FORMULA = {
-    "add": "a + b",
-    "sub": "a - b",
     "mul": "a * b",
     "min": "(b < a || b != b) && a == a ? b : a",  # NaN wins
     "max": "(b > a || b != b) && a == a ? b : a",
 }
 
-PLAIN: dict[str, Callable[[DType, Expr, Expr], Expr]] = {
-    name: (lambda row: lambda d, a, b: POINTWISE[row].expr(d, [a, b]))(row)
-    for name, row in [("add", "add"), ("sub", "sub"), ("mul", "mul"), ("min", "minimum"), ("max", "maximum")]
-}
+_ROWS = {"add": "add", "sub": "sub", "mul": "mul", "min": "minimum", "max": "maximum"}
+
+
+def _plain(row: str) -> Callable[[DType, Expr, Expr], Expr]:
+    return lambda dtype, a, b: POINTWISE[row].expr(dtype, [a, b])
+
+
+PLAIN = {name: _plain(row) for name, row in _ROWS.items()}
+
+
+def word(dtype: DType) -> str:
+    """The unsigned C type of a dtype's size, in which signed sums and products wrap instead of being undefined."""
+    return "unsigned int" if dtype.bits == 32 else "unsigned long long"
 
 
 def native(op: str, dtype: DType) -> str | None:
-    """The body of a device function that CUDA's own atomics express; 64-bit signed sums are unsigned ones."""
+    """The body of a device function that CUDA's own atomics express."""
     if op in ("add", "sub"):
-        value = "v" if op == "add" else "-v"
-        if dtype.name == "int64":
-            return f"atomicAdd((unsigned long long*)p, (unsigned long long)({value}));"
-        return f"atomicAdd(({C_TYPES[dtype.name]}*)p, ({C_TYPES[dtype.name]})({value}));"
+        c = C_TYPES[dtype.name] if dtype.is_float else word(dtype)
+        return f"atomicAdd(({c}*)p, {'-' if op == 'sub' else ''}({c})v);"
     if op in ("min", "max") and dtype.is_integer:
-        return f"atomic{op.capitalize()}(({C_TYPES[dtype.name]}*)p, ({C_TYPES[dtype.name]})v);"
+        return f"atomic{op.capitalize()}(({C_TYPES[dtype.name]}*)p, v);"
     return None
 
 
 def swap_loop(op: str, dtype: DType) -> str:
     """The body of a compare-and-swap loop."""
-    c = C_TYPES[dtype.name]
-    word = "unsigned int" if dtype.bits == 32 else "unsigned long long"
+    w = word(dtype)
+    c = C_TYPES[dtype.name] if dtype.is_float else w
     return (
-        f"union U {{ {word} w; {c} x; }};\n"
-        f"  {word}* w = ({word}*)p;\n"
+        f"union U {{ {w} w; {c} x; }};\n"
+        f"  {w}* w = ({w}*)p;\n"
         f"  U seen, next;\n"
-        f"  {word} old = *w;\n"
+        f"  {w} old = *(volatile {w}*)w;\n"
         f"  do {{\n"
         f"    seen.w = old;\n"
         f"    {c} a = seen.x, b = v;\n"
@@ -83,7 +88,9 @@ def device_function(op: str, dtype: DType) -> str:
 def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
     """``buf[at] = op(buf[at], value)``, safe against other threads."""
     dtype = DTYPES[T.dtype_of(value)]
-    return T.evaluate(T.device_call(function_name(op, dtype), T.address_of(buf, *at), value, source=device_function(op, dtype)))
+    return T.evaluate(
+        T.device_call(function_name(op, dtype), T.address_of(buf, *at), value, source=device_function(op, dtype))
+    )
 
 
 def widened(dtype: DType, reduction: str) -> DType:

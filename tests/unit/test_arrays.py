@@ -992,6 +992,9 @@ def test_empty_where_there_is_none() -> None:
         empty("numpy", (3,), f, ("metal", 0))
     with pytest.raises(DeviceError, match="cuda"):
         empty("tvm", (3,), f, ("cuda", 99))
+    need("torch")
+    with pytest.raises(DeviceError, match="torch has no device cuda:99"):
+        empty("torch", (3,), f, ("cuda", 99))
     need("jax")
     with pytest.raises(DeviceError, match="JAX has no"):
         empty("jax", (3,), f, ("cuda", 99))

@@ -1,0 +1,97 @@
+"""The points of a scatter, and threads over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gscompile import _tvm as T
+from gscompile._tvm import Expr, Stmt
+from gscompile.dims import Shape, product
+from gscompile.index_map import Place, Window
+from gscompile.nests import ScatterNest
+from schedules.cuda.launch import launch
+from schedules.loops import unravel
+from schedules.rule import Context
+
+
+def over(ctx: Context, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """A thread per cell of a box."""
+    return launch(ctx, ctx.sizes(product(shape)), lambda i: body(unravel(i, shape, ctx.sizes)))
+
+
+def at(c: list[Expr]) -> list[Expr]:
+    """Coordinates in storage: a scalar has one element."""
+    return c or [T.const(0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a thread is: its number among the points, grid and window position, and the cell."""
+
+    number: Expr
+    grid: list[Expr]
+    window: list[Expr]
+    cell: list[Expr]
+
+
+def extents(nest: ScatterNest, axes: Sequence[Place]) -> Shape:
+    """Extents of some axes of the points tensor."""
+    grid = dict(zip(nest.op.addressing.map.grid_axes, nest.grid, strict=True))
+    return tuple(grid[j] if kind == "index" else nest.window[j] for kind, j in axes)
+
+
+def over_points(
+    nest: ScatterNest, ctx: Context, body: Callable[[Point], Stmt], axes: Sequence[Place] | None = None, lanes: int = 1
+) -> Stmt:
+    """A thread per point that takes part.
+
+    Args:
+        axes: of the points tensor, those to run over; window coordinates on the others are 0.
+        lanes: how many neighbours on the last axis ``body`` takes at once.
+    """
+    m = nest.op.addressing.map
+    axes = m.layout if axes is None else axes
+    shape = extents(nest, axes)
+    if lanes > 1:
+        shape = (*shape[:-1], shape[-1] // lanes)
+
+    def thread(i: Expr) -> Stmt:
+        c = unravel(i, shape, ctx.sizes)
+        if lanes > 1:
+            c[-1] = c[-1] * lanes
+        known = dict(zip(axes, c, strict=True))
+        grid = [known["index", j] for j in m.grid_axes]
+        window = [known.get(("window", w), T.const(0)) for w in range(len(nest.window))]
+        starts, ok = nest.starts(grid)
+        return T.if_(ok, body(Point(i, grid, window, at(nest.cell(starts, grid, window)))))
+
+    return launch(ctx, ctx.sizes(product(shape)), thread)
+
+
+def covered(nest: ScatterNest) -> dict[int, int]:
+    """The axes of the output that every slice covers, with their window coordinates; none if slices can overlap in part."""
+    if nest.op.overlapping:
+        return {}
+    sources = enumerate(nest.op.addressing.map.sources)
+    return {a: s.window for a, s in sources if isinstance(s, Window) and nest.window[s.window] == nest.shape[a]}
+
+
+def slice_shape(nest: ScatterNest) -> Shape:
+    """Extents of a tensor with one element for all the cells that the same grid points hit: 1 along covered axes."""
+    axes = covered(nest)
+    return tuple(1 if a in axes else d for a, d in enumerate(nest.shape)) or (1,)
+
+
+def slice_axes(nest: ScatterNest) -> list[Place]:
+    """The axes of the points tensor that tell apart the points that hit an element of :func:`slice_shape`.
+
+    A point's number in this box grows with its number among the points that hit the same cell.
+    """
+    windows = covered(nest).values()
+    return [(kind, j) for kind, j in nest.op.addressing.map.layout if kind == "index" or j not in windows]
+
+
+def slice_of(nest: ScatterNest, cell: list[Expr]) -> list[Expr]:
+    """Where a cell's element is in a tensor of :func:`slice_shape`."""
+    return [T.const(0) if d == 1 else c for c, d in zip(at(cell), slice_shape(nest), strict=True)]

@@ -1,0 +1,73 @@
+"""Moving several elements at once: up to 16 bytes, the most that one access of a thread can be.
+
+A copy's cell is one element of one tensor.  Where the innermost coordinate is the same on both sides and occurs nowhere
+else, a run of cells is a run of memory, whatever finds the row: the rows of a gather, a scatter's base, its slices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.dims import Dim
+from gscompile.types import DType
+from schedules.rule import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A cell of a copy: the element it is a copy of, or under a condition, and else ``fill``."""
+
+    load: Expr
+    source: tuple[Buffer, list[Expr]]
+    ok: Expr | None = None
+    fill: Expr | None = None
+
+
+def copied(value: Expr) -> Copied | None:
+    """The parts of a cell's value; None if it is no copy."""
+    ok, load, fill = T.as_choice(value) or (None, value, None)
+    source = T.as_load(load)
+    return None if source is None else Copied(load, source, ok, fill)
+
+
+def is_run(value: Callable[[Expr], Expr], width: int) -> bool:
+    """Whether cells are copies of a run of memory, as a function of the coordinate along rows of ``width`` elements."""
+    here, there = T.var("here"), T.var("there")
+    a, b = copied(value(here)), copied(value(there))
+    if a is None or b is None:
+        return False
+    if a.ok is not None and not (T.same_expr(a.ok, b.ok) and T.same_expr(a.fill, b.fill)):
+        return False
+    (buf, at), (_, beside) = a.source, b.source
+    rows = all(T.same_expr(x, y) for x, y in zip(at[:-1], beside[:-1], strict=True))
+    return rows and T.constant_value(at[-1] - here) == 0 and T.last_extent(buf) == width
+
+
+def lanes(ctx: Context, dtype: DType, *widths: Dim) -> int:
+    """How many elements one access can move, aligned in rows of all these widths; TVM has no vectors of bool for cuda."""
+    nbytes = dtype.itemsize if dtype.kind == "b" else ctx.target.vector_bytes
+    for width in widths:
+        nbytes = math.gcd(nbytes, width * dtype.itemsize) if isinstance(width, int) else dtype.itemsize
+    return max(1, nbytes // dtype.itemsize)
+
+
+def store_run(out: Buffer, n: int, cell: Callable[[Expr], list[Expr]], value: Callable[[Expr], Expr]) -> Stmt:
+    """``out[cell(q)] = value(q)`` for q < n at once, where ``value`` is a run that :func:`is_run` has found."""
+
+    def part(pick: Callable[[Copied], Expr]) -> Stmt:
+        def lane(q: Expr) -> Stmt:
+            parts = copied(value(q))
+            assert parts is not None
+            return T.store(out, cell(q), pick(parts))
+
+        return T.vectorized(n, lane, "q")
+
+    first = copied(value(T.const(0)))
+    assert first is not None
+    if first.ok is None:
+        return part(lambda p: p.load)
+    return T.if_(first.ok, part(lambda p: p.load), part(lambda p: p.fill))
