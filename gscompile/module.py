@@ -275,7 +275,7 @@ class Module:
             if v.readonly:
                 raise ArgumentError(f"{where} is read-only")
             if v.strides is not None and any(s == 0 and n > 1 for s, n in zip(v.strides, v.shape, strict=True)):
-                raise ArgumentError(f"{where} holds several elements in one place (a broadcast array)")
+                raise ArgumentError(f"{where} has elements that share storage (a broadcast array)")
             if any(arrays.overlaps(v, o) for o in seen):
                 raise ArgumentError(f"{where} overlaps the array for another output")
             seen.append(v)

@@ -1,14 +1,17 @@
-"""One graph on every path that computes it, beside what NumPy says.
+"""One body for gscompile and for NumPy, on every path that computes a graph.
 
-A :class:`Sheet` is a builder whose outputs each come with a NumPy formula.  ``run`` compiles the graph for llvm, for the
-emulated cuda schedule and as the reference lowering, and compares every output of each with the formula.  A compile costs
-tens of milliseconds and every output a few more, hence many outputs in one sheet, and several runs of it.
+A body such as ``lambda b, v: b.pad(v.x + 1, [1, 0], [0, 2])`` is called twice: with a builder and its values, and with
+:class:`NumpyOps` and the arrays.  A :class:`Sheet` collects bodies into one graph, compiles it for llvm, for the emulated
+cuda schedule and as the reference lowering, and compares every output of every path.  A compile costs tens of milliseconds
+and every output a few more, hence many outputs in one sheet, and several runs of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,61 +21,222 @@ import gscompile as gs
 import gscompile.te as gte
 from gscompile.dims import evaluate
 from gscompile.emulation import emulate
+from gscompile.types import dtype as as_dtype
+from tests.cases import numpy_dtype
 from tests.oracle import Array, assert_same
 
 Call = Callable[..., Any]
+PATHS = ("llvm", "cuda", "reference")
+
+
+class NumpyOps:
+    """The builder's methods, as NumPy computes them; a symbolic size is an int here."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, _NAMES.get(name, name))
+
+    # -- made from nothing
+
+    def zeros(self, shape: Any, dtype: str = "float32") -> Array:
+        return np.zeros(shape, numpy_dtype(dtype))
+
+    def full(self, shape: Any, value: Any, dtype: str = "float32") -> Array:
+        return np.full(shape, value, numpy_dtype(dtype))
+
+    def constant(self, x: Any, dtype: str | None = None) -> Array:
+        array = np.asarray(x)
+        return array if dtype is None else self.cast(array, dtype)
+
+    def iota(self, shape: Any, axis: int = 0, dtype: str = "int64") -> Array:
+        along = np.arange(shape[axis]).reshape([-1 if a == axis % len(shape) else 1 for a in range(len(shape))])
+        return self.cast(np.broadcast_to(along, shape), dtype)
+
+    def size(self, dim: int, dtype: str = "int64") -> Array:
+        return self.cast(np.asarray(dim), dtype)
+
+    # -- moved
+
+    def unsqueeze(self, x: Array, axes: Any) -> Array:
+        return np.expand_dims(x, axes)
+
+    def squeeze(self, x: Array, axes: Any = None) -> Array:
+        return np.squeeze(x, tuple(axes) if isinstance(axes, Iterable) else axes)
+
+    def flatten(self, x: Array, axis: int = 0) -> Array:
+        lead = math.prod(x.shape[:axis])
+        return x.reshape(-1) if axis in (0, -x.ndim) else x.reshape(lead, math.prod(x.shape[axis:]))
+
+    def slice(self, x: Array, starts: Any, stops: Any, axes: Any = None, steps: Any = None) -> Array:
+        key = [slice(None)] * x.ndim
+        axes = range(len(starts)) if axes is None else axes
+        for a, start, stop, step in zip(axes, starts, stops, steps or [1] * len(starts), strict=True):
+            key[a] = slice(start, stop, step)
+        return x[tuple(key)]
+
+    def getitem(self, x: Array, key: Any) -> Array:
+        return x[key]
+
+    def pad(self, x: Array, low: Sequence[int], high: Sequence[int], value: Any = 0) -> Array:
+        out = np.full([d + a + b for d, a, b in zip(x.shape, low, high, strict=True)], value, x.dtype)
+        for position in np.ndindex(out.shape):
+            source = tuple(p - a for p, a in zip(position, low, strict=True))
+            if all(0 <= s < d for s, d in zip(source, x.shape, strict=True)):
+                out[position] = x[source]
+        return out
+
+    # -- arithmetic
+
+    def cast(self, x: Array, dtype: str) -> Array:
+        """Truncates, saturates and takes NaN to 0 from float to integer; bfloat16 and float16 by way of float32."""
+        to = numpy_dtype(dtype)
+        integer = np.dtype(to).kind in "iu"
+        if integer and x.dtype.kind not in "iub":
+            info = np.iinfo(to)
+
+            def one(value: float) -> int:
+                if math.isnan(value):
+                    return 0
+                return max(info.min, min(info.max, int(value))) if math.isfinite(value) else (info.min, info.max)[value > 0]
+
+            return np.array([one(float(v)) for v in x.ravel()], to).reshape(x.shape)
+        by_float32 = as_dtype(to).is_float and as_dtype(to).bits == 16 and x.dtype != np.float64
+        if dtype == "bfloat16" or by_float32:
+            x = x.astype(np.float32)
+        return x.astype(to)
+
+    def relu(self, x: Array) -> Array:
+        return np.maximum(x, x.dtype.type(0))
+
+    def rsqrt(self, x: Array) -> Array:
+        return x.dtype.type(1) / np.sqrt(x)
+
+    def sigmoid(self, x: Array) -> Array:
+        return x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x))
+
+    def erf(self, x: Array) -> Array:
+        return np.asarray(np.vectorize(math.erf, otypes=[x.dtype])(x))
+
+    def gelu(self, x: Array, approximate: str = "none") -> Array:
+        wide = x.astype(np.float64)
+        if approximate == "tanh":
+            phi = (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3))) / 2
+        else:
+            phi = np.vectorize(lambda v: math.erfc(-v / math.sqrt(2)) / 2, otypes=[float])(wide)
+        return np.asarray((wide * phi).astype(x.dtype))
+
+    def clip(self, x: Array, low: Any = None, high: Any = None) -> Array:
+        x = x if low is None else np.maximum(x, low)
+        return x if high is None else np.minimum(x, high)
+
+    # -- reductions: sums of 16-bit floats in float32
+
+    def _fold(self, name: str, x: Array, axes: Any, keepdims: bool) -> Array:
+        narrow = as_dtype(x.dtype).is_float and x.dtype.itemsize == 2 and name in ("sum", "prod", "mean")
+        axes = tuple(axes) if isinstance(axes, Iterable) else axes
+        result = getattr(np, name)(x.astype(np.float32) if narrow else x, axis=axes, keepdims=keepdims)
+        return np.asarray(result).astype(x.dtype) if narrow else np.asarray(result)
+
+    def sum(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("sum", x, axes, keepdims)
+
+    def prod(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("prod", x, axes, keepdims)
+
+    def mean(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("mean", x, axes, keepdims)
+
+    def max(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("max", x, axes, keepdims)
+
+    def min(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("min", x, axes, keepdims)
+
+    def any(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("any", x, axes, keepdims)
+
+    def all(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("all", x, axes, keepdims)
+
+    def _arg(self, name: str, x: Array, axis: int | None, keepdims: bool, select_last: bool) -> Array:
+        if not select_last:
+            return np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
+        last = x.size if axis is None else x.shape[axis]
+        turned = np.flip(x.ravel() if axis is None else x, axis)
+        found = last - 1 - np.asarray(getattr(np, name)(turned, axis=axis, keepdims=keepdims))
+        return found.reshape((1,) * x.ndim) if axis is None and keepdims else found
+
+    def argmax(self, x: Array, axis: Any = None, keepdims: bool = False, select_last: bool = False) -> Array:
+        return self._arg("argmax", x, axis, keepdims, select_last)
+
+    def argmin(self, x: Array, axis: Any = None, keepdims: bool = False, select_last: bool = False) -> Array:
+        return self._arg("argmin", x, axis, keepdims, select_last)
+
+
+_NAMES = {"sub": "subtract", "mul": "multiply", "div": "true_divide", "floordiv": "floor_divide", "neg": "negative"}
+_NAMES |= {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_NAMES |= {"bitwise_not": "invert", "pow": "power", "concat": "concatenate", "round": "rint"}
+NUMPY = NumpyOps()
 
 
 @dataclass(frozen=True)
 class Output:
-    """One output of a sheet: its NumPy formula, and how far it may be off."""
+    """One output of a sheet."""
 
     label: str
     value: gs.Value
-    formula: Callable[[Any], Any]
+    body: Callable[[Any, Any], Any]
     rtol: float
     signed_zero: bool
-
-
-class Inputs:
-    """The arrays of a run as attributes: ``a.x`` is the array of the input ``x``."""
-
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self.__dict__.update(arrays)
 
 
 class Sheet:
     """A builder, and what its outputs should be."""
 
-    def __init__(self) -> None:
+    def __init__(self, paths: Sequence[str] = PATHS) -> None:
         self.b = gs.Builder("sheet")
         self.outputs: list[Output] = []
+        self.values = SimpleNamespace()
+        self._wanted_paths = paths
         self._paths: dict[str, Call] | None = None
 
     def input(self, name: str, shape: Any, dtype: str = "float32") -> gs.Value:
-        return self.b.input(name, shape, dtype)
+        """An input, which bodies find as ``v.name``; a symbolic size ``"n"`` as ``v.n``."""
+        value = self.b.input(name, shape, dtype)
+        setattr(self.values, name, value)
+        for d in shape:
+            if isinstance(d, str):
+                setattr(self.values, d, d)
+        return value
 
-    def case(
-        self, label: str, value: gs.Value, formula: Callable[[Any], Any], *, rtol: float = 0, signed_zero: bool = True
-    ) -> None:
-        """``value`` must equal ``formula(inputs)``: to the bit, unless a relative tolerance is given."""
-        self.outputs.append(Output(label, value, formula, rtol, signed_zero))
+    def check(
+        self, label: str, body: Callable[[Any, Any], Any], *, rtol: float = 0, signed_zero: bool = True
+    ) -> gs.Value:
+        """Both readings of ``body`` must agree: to the bit, unless a relative tolerance is given."""
+        value = body(self.b, self.values)
+        self.outputs.append(Output(label, value, body, rtol, signed_zero))
+        return value
 
     @property
     def paths(self) -> dict[str, Call]:
         """A callable per path, from the inputs in order to the outputs."""
         if self._paths is None:
             self.b.output(*(o.value for o in self.outputs))
-            self._paths = {"llvm": self.b.build(), "cuda": emulate(self.b), "reference": reference(self.b.graph())}
+            make = {"llvm": self.b.build, "cuda": lambda: emulate(self.b), "reference": lambda: reference(self.b.graph())}
+            self._paths = {name: make[name]() for name in self._wanted_paths}
         return self._paths
 
     def run(self, **arrays: Array) -> None:
         """Compare all outputs on all paths, for one set of inputs; every difference is reported."""
-        ordered = [arrays[v.name] for v in self.b.graph().inputs]
+        inputs = [v for v in self.b.graph().inputs if v.name in arrays]
+        ordered = [arrays[v.name] for v in inputs]
         before = [a.copy() for a in ordered]
-        wrong = []
+        given = SimpleNamespace(**arrays)
+        for v, a in zip(inputs, ordered, strict=True):
+            for d, n in zip(v.shape, a.shape, strict=True):
+                setattr(given, str(d), n)
         with np.errstate(all="ignore"):
-            wanted = [np.asarray(o.formula(Inputs(arrays))) for o in self.outputs]
+            wanted = [np.asarray(o.body(NUMPY, given)) for o in self.outputs]
+        wrong = []
         for path, call in self.paths.items():
             got = call(*ordered)
             for o, g, w in zip(self.outputs, got if isinstance(got, tuple) else (got,), wanted, strict=True):
@@ -87,7 +251,8 @@ class Sheet:
 
 
 def same(got: Any, want: Array, rtol: float = 0, signed_zero: bool = True) -> None:
-    """Equal to the bit, or within a relative tolerance (of the largest finite number, for what cancels)."""
+    """Equal to the bit, or within a relative tolerance."""
+    got = np.asarray(got)
     if not rtol:
         assert_same(got, want, signed_zero=signed_zero)
         return
@@ -115,14 +280,18 @@ def reference(graph: Any) -> Call:
 
 def stored(a: Array) -> Any:
     """An array as the tensor that a function of gscompile takes: aligned, bfloat16 as its bits."""
-    return tvm.runtime.tensor(np.ascontiguousarray(a).reshape(a.shape).view(gs.types.dtype(a.dtype).tir))
+    return tvm.runtime.tensor(np.ascontiguousarray(a).reshape(a.shape).view(as_dtype(a.dtype).tir))
 
 
 def compiled_te(tensors: Sequence[Any]) -> Call:
     """``te.create_prim_func`` of tensors, compiled; the callable takes NumPy arrays for all, and returns them filled."""
     from tvm import te
 
-    function = tvm.compile(tvm.IRModule({"main": te.create_prim_func(list(tensors))}), target="llvm")["main"]
+    return on_arrays(tvm.compile(tvm.IRModule({"main": te.create_prim_func(list(tensors))}), target="llvm")["main"])
+
+
+def on_arrays(function: Any) -> Call:
+    """A compiled function as a callable on copies of NumPy arrays, which it returns."""
 
     def call(*arrays: Array) -> list[Array]:
         given = [stored(a) for a in arrays]

@@ -77,6 +77,8 @@ class GraphBuilder:
             return x
         if type(x) in (bool, int, float):
             return self._scalar(x, dtype(np.asarray(x).dtype))
+        if isinstance(x, (str, bytes)):
+            raise DTypeError(f"{op}: {argument} must be a value of this builder, a number or an array; got {x!r}")
         return self._constant(x, f"{op}: {argument}")
 
     def _constant(self, x: Any, what: str, name: str | None = None) -> Value:

@@ -53,8 +53,14 @@ class Scatter(Stored):
 
     @property
     def count_axes(self) -> tuple[bool, ...]:
-        """For each data axis, whether the count may differ along it: not where points always cover the whole axis."""
-        return tuple(not isinstance(s, Window) for s in self.addressing.map.sources)
+        """For each data axis, whether counts are kept along it.
+
+        Not along a window axis that comes after the grid in the points' order: a grid point covers all of it in one go.
+        """
+        m = self.addressing.map
+        last_grid = max((k for k, (kind, _) in enumerate(m.layout) if kind == "index"), default=-1)
+        inner = {j for kind, j in m.layout[last_grid + 1 :]}
+        return tuple(not (isinstance(s, Window) and s.window in inner) for s in m.sources)
 
     @property
     def overlapping(self) -> bool:

@@ -56,7 +56,7 @@ def owned_axis(nest: ScatterNest) -> int | None:
             continue
         if isinstance(s, Shared):
             ranked.append((0 if size >= WIDE else 2, -size, a))
-        elif isinstance(s, Window) and not nest.op.counts:  # counts are shared along windows
+        elif isinstance(s, Window) and not (nest.op.counts and not nest.op.count_axes[a]):
             own = s.window in leading and size >= WIDE
             ranked.append((0 if own else 3, -size, a))
         elif isinstance(s, Indexed):
@@ -188,7 +188,8 @@ def points(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, 
         if not per_point:
             return T.if_(T.all_of(conditions), windows(last_grid + 1, at, grid, starts, None))
         # every cell of the slice has been hit equally often: read and raise the count once
-        count = count_cell(nest, nest.cell(starts, grid, [T.const(0)] * len(nest.window)))
+        window = [at.get(("window", w), T.const(0)) for w in range(len(nest.window))]
+        count = count_cell(nest, nest.cell(starts, grid, window))
         assert counts is not None
         body = T.let(
             "hits",
