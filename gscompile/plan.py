@@ -58,12 +58,16 @@ def plan(graph: Graph) -> Plan:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         own = v.op.cost if isinstance(v.op, Inline) else 1
         cost[id(v)] = own + sum(cost[id(a)] for a in inlined)
-        size = sum(_uses(v, k) * nodes[id(a)] for k, a in enumerate(v.args) if any(a is x for x in inlined))
-        nodes[id(v)] = 1 + len(v.args) + size
+        # storing an argument keeps its expression out of this one
+        while inlined and _tree(v, inlined, nodes) > LARGE:
+            biggest = max(inlined, key=lambda a: nodes[id(a)])
+            stored.add(id(biggest))
+            inlined = [a for a in inlined if a is not biggest]
+        nodes[id(v)] = _tree(v, inlined, nodes)
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
         often = len(readers[id(v)]) > 1 or any(_repeats(reader, k, v) for reader, k in readers[id(v)])
-        if (often and cost[id(v)] > CHEAP) or nodes[id(v)] > LARGE:
+        if often and cost[id(v)] > CHEAP:
             stored.add(id(v))
     checked = [
         v for v in graph.values if isinstance(v.op, (Gather, Scatter)) and v.op.addressing.needs_check(v.args[0].shape)
@@ -82,6 +86,12 @@ def plan(graph: Graph) -> Plan:
     return Plan(frozenset(stored), early, late, in_place, cost)
 
 
+def _tree(value: Value, inlined: list[Value], nodes: dict[int, int]) -> int:
+    """The size of a value's expression, counted as a tree."""
+    parts = [_uses(value, k) * nodes[id(a)] for k, a in enumerate(value.args) if any(a is x for x in inlined)]
+    return 1 + len(value.args) + sum(parts)
+
+
 _USED_ONCE = frozenset("add sub mul div neg eq ne lt le gt ge logical_and logical_or logical_not".split())
 
 
@@ -95,7 +105,7 @@ def _uses(reader: Value, position: int) -> int:
             return 8
         if reader.dtype.is_integer and reader.dtype.bits < 64:
             return 3  # TVM's analysis of the casts between widths goes through them several times
-        return 1 if op.function in _USED_ONCE else 2
+        return 1 if op.function in _USED_ONCE else max(2, op.cost // 2)
     if isinstance(op, Cast):
         return 3
     return 1

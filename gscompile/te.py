@@ -138,7 +138,13 @@ def reference(graph: Graph) -> PrimFunc:
     leaves = [*graph.inputs, *graph.constants]
     given = [T.te_placeholder(v.name, sizes.shape(v.shape), v.dtype.tir) for v in leaves]
     tensors = declare(graph, given, sizes)
-    return T.te_prim_func([*given, *(tensors[id(v)] for v in graph.outputs)])
+    results: list[Tensor] = []
+    for v in graph.outputs:
+        t = tensors[id(v)]
+        if isinstance(v.op, Leaf) or any(t is r for r in results):  # each parameter is a tensor of its own
+            t = T.te_compute(f"{v.name}_copy", sizes.shape(v.shape), t)
+        results.append(t)
+    return T.te_prim_func([*given, *results])
 
 
 def _apply(method: str, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Tensor:

@@ -263,7 +263,7 @@ def same(got: Any, want: Array, rtol: float = 0, signed_zero: bool = True) -> No
 
 def reference(graph: Any) -> Call:
     """The reference lowering of a graph, compiled without a schedule, as a callable on NumPy arrays."""
-    function = tvm.compile(tvm.IRModule({"main": gte.reference(graph)}), target="llvm")["main"]
+    function = compiled(gte.reference(graph))
     constants = [stored(np.asarray(v.op.array)) for v in graph.constants]
 
     def call(*arrays: Array) -> tuple[Array, ...]:
@@ -278,6 +278,12 @@ def reference(graph: Any) -> Call:
     return call
 
 
+def compiled(function: Any) -> Any:
+    """A PrimFunc compiled by TVM as it comes; its CSE fails on equal constants in several nests."""
+    with tvm.transform.PassContext(config={"tirx.disable_cse_tir": True}):
+        return tvm.compile(tvm.IRModule({"main": function}), target="llvm")["main"]
+
+
 def stored(a: Array) -> Any:
     """An array as the tensor that a function of gscompile takes: aligned, bfloat16 as its bits."""
     return tvm.runtime.tensor(np.ascontiguousarray(a).reshape(a.shape).view(as_dtype(a.dtype).tir))
@@ -287,7 +293,7 @@ def compiled_te(tensors: Sequence[Any]) -> Call:
     """``te.create_prim_func`` of tensors, compiled; the callable takes NumPy arrays for all, and returns them filled."""
     from tvm import te
 
-    return on_arrays(tvm.compile(tvm.IRModule({"main": te.create_prim_func(list(tensors))}), target="llvm")["main"])
+    return on_arrays(compiled(te.create_prim_func(list(tensors))))
 
 
 def on_arrays(function: Any) -> Call:

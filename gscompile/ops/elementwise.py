@@ -219,7 +219,7 @@ def _float_to_float(names: _Names, x: PrimExpr, src: DType, dst: DType) -> PrimE
 
 def _float_to_bool(names: _Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
     wide = _widened(src)
-    return _opaque(tirx.NE(_cast(names, x, src, wide), _literal(0.0, wide)))
+    return _not(_float_eq(names(_cast(names, x, src, wide)), _literal(0.0, wide)))  # tirx.NE is false for NaN
 
 
 def _float_to_integer(names: _Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
@@ -357,8 +357,8 @@ def _modular(op: Operation, signed: bool) -> Body:
     """
 
     def body(names: _Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
-        if dt.bits == 64:
-            return _opaque(op(_opaque(x), _opaque(y)))
+        if dt.bits == 64:  # unsigned ones as signed, since TVM folds 0 - x of unsigned to 0
+            return _wrap(_opaque(op(_wrap(_opaque(x), I64), _wrap(_opaque(y), I64))), dt)
         wide = f"{'int' if signed or dt.kind == 'i' else 'uint'}{32 if dt.bits <= 16 else 64}"
         return _wrap(op(tirx.Cast(wide, x), tirx.Cast(wide, y)), dt)
 
@@ -671,7 +671,7 @@ def _float_mod(names: _Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
     """As NumPy's npy_remainder: C's fmod, moved to the sign of ``y``."""
     x, y, zero = names(x), names(y), _literal(0.0, dt)
     r = names(_library("fmod")(names, dt, x, y))
-    signed_zero = tirx.Select(tirx.LT(y, zero), constant(-0.0, dt), constant(0.0, dt))
+    signed_zero = _library("copysign")(names, dt, zero, y)  # a Select between 0.0 and -0.0 is folded to one of them
     return tirx.Select(_float_eq(r, zero), signed_zero, tirx.Select(_signs_differ(r, y, zero), r + y, r))
 
 
@@ -686,7 +686,7 @@ def _float_floordiv(names: _Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimE
     floor = names(tirx.floor(quotient))
     floor = floor + tirx.Select(quotient + _minus(floor) > _literal(0.5, dt), one, constant(0.0, dt))
     # A zero takes the sign of the quotient, which is finite here.
-    value = tirx.Select(_float_eq(quotient, zero), exact * constant(0.0, dt), floor)
+    value = tirx.Select(_float_eq(quotient, zero), _library("copysign")(names, dt, zero, exact), floor)
     return tirx.Select(_float_eq(y, zero), exact, value)
 
 

@@ -148,7 +148,7 @@ class Reshape(Inline):
 
 def _positive(dim: Dim, sizes: Sizes) -> Expr:
     """An extent as a divisor: an empty tensor has no elements to locate, but its index code must not divide by zero."""
-    return sizes(dim) if isinstance(dim, int) else T.maximum(sizes(dim), T.const(1))
+    return T.const(max(dim, 1)) if isinstance(dim, int) else T.maximum(sizes(dim), T.const(1))
 
 
 def matched_runs(old: Shape, new: Shape) -> list[tuple[list[int], list[int]]]:

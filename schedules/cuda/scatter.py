@@ -146,14 +146,12 @@ class Atomics:
         wide = widened(dtype, op.reduction.name)
         totals = nest.out if wide == dtype else ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), wide)
         name = atomic_name(op.reduction.name, dtype)
-        counts, clear, count_points = None, None, None
+        counts = None
         if op.reduction.name == "mean":
             counts = ctx.workspace(f"{nest.name}_counts", slice_shape(nest), DTYPES["int32"])
-            clear = over(ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32")))
-            count_points = over_points(nest, ctx, lambda p: count(p.cell), slice_axes(nest))
 
-        def count(cell: list[Expr]) -> Stmt:
-            return atomic("add", counts, slice_of(nest, cell), T.const(1, "int32"))
+        def count(p: Point) -> Stmt:
+            return atomic("add", counts, slice_of(nest, p.cell), T.const(1, "int32"))
 
         def reset(p: Point) -> Stmt:
             assert op.reduction.identity is not None
@@ -171,9 +169,9 @@ class Atomics:
 
         return T.seq(
             copy_base(nest, ctx, totals, wide),
-            clear,
             None if op.include_self else over_points(nest, ctx, reset),
-            count_points,
+            None if counts is None else over(ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32"))),
+            None if counts is None else over_points(nest, ctx, count, slice_axes(nest)),
             over_points(nest, ctx, add),
             over(ctx, nest.shape, settle) if counts is not None or totals is not nest.out else None,
         )

@@ -82,7 +82,7 @@ def modules() -> SimpleNamespace:
     return SimpleNamespace(rows=rows, sized=sized, pair=b.build())
 
 
-def names() -> dict[str, Any]:
+def names(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a row's code sees."""
     b = gs.Builder("net")
     made = modules()
@@ -106,10 +106,11 @@ def names() -> dict[str, Any]:
         "A": np.arange(24, dtype=np.float32).reshape(4, 6),
         "I": np.zeros((3, 6), np.int64),
         "Exporter": Exporter,
-        "monkeypatch_modules": sys.modules,
+        "hide": lambda module: patch.setitem(sys.modules, module, None),  # as if it were not installed
     }
 
 
+# fmt: off
 BUILDER = [
     row("builder name", "gs.Builder('no spaces')", ArgumentError, "name", "identifier", "'no spaces'"),
     row("builder name is no str", "gs.Builder(3)", ArgumentError, "name", "identifier", "3"),
@@ -121,7 +122,7 @@ BUILDER = [
         "duplicate value",
         "b.gather(data, index, name='src')",
         GraphError, "gather", "'src'", "already used",
-    ),  # fmt: skip
+    ),
     row("value name is no str", "b.gather(data, index, name=3)", GraphError, "gather", "name", "identifier", "3"),
     row("value name", "b.gather(data, index, name='a b')", GraphError, "gather", "name", "identifier", "'a b'"),
     row("unknown dtype", "b.input('x', (2,), 'float33')", DTypeError, "'float33'", "float32"),
@@ -143,14 +144,18 @@ BUILDER = [
         "a size no input has",
         "b.output(b.zeros(('q', 2)))\nb.build()",
         ShapeError, "'q'", "'net'", "input",
-    ),  # fmt: skip
+    ),
     row("truth of a value", "bool(data)", GraphError, "data", "truth value"),
     row("iterating over a value", "list(data)", GraphError, "data", "iterated"),
     row("truth of a size", "bool(sized.shape[0])", ShapeError, "n", "run time"),
 ]
 
 OF_ANOTHER = [  # every operator, each of its arguments
-    row(f"another builder's value in {code}", f"b.{code}", GraphError, code.partition("(")[0], argument, "'stranger'", "'other'", "'net'")
+    row(
+        f"another builder's value in {code}",
+        f"b.{code}",
+        GraphError, code.partition("(")[0], argument, "'stranger'", "'other'", "'net'",
+    )
     for code, argument in [
         ("gather(other, index)", "data"),
         ("gather(data, other)", "index"),
@@ -184,7 +189,7 @@ OF_ANOTHER = [  # every operator, each of its arguments
         ("concat([index, other])", "values[1]"),
         ("stack([index, other])", "values[1]"),
     ]
-]  # fmt: skip
+]
 
 GATHERS = {
     "gather": "data, index",
@@ -245,7 +250,7 @@ OPTIONS = [  # of every gather and scatter
         for op, args in {**GATHERS, **SCATTERS}.items()
         for value in ("'text'", "None")
     ),
-]  # fmt: skip
+]
 
 GATHER = [
     row("gather: dim 2 of rank 2", "b.gather(data, index, dim=2)", ShapeError, "gather", "dim", "[-2, 1]", "got 2"),
@@ -267,7 +272,11 @@ GATHER = [
     row("gather: empty axis, wrap", "b.gather(empty, index, bounds='wrap')", BoundsError, "gather", "axis 0", "empty"),
     row("take: empty axis", "b.take(empty, index)", BoundsError, "take", "axis 0", "(0, 24)", "empty"),
     row("put: empty axis", "b.put(empty, index, 1)", BoundsError, "put", "axis 0", "(0, 24)", "empty"),
-    row("gather_nd: scalar index", "b.gather_nd(data, b.zeros((), 'int8'))", ShapeError, "gather_nd", "index", "scalar"),
+    row(
+        "gather_nd: scalar index",
+        "b.gather_nd(data, b.zeros((), 'int8'))",
+        ShapeError, "gather_nd", "index", "scalar",
+    ),
     row(
         "gather_nd: length of the vector unknown",
         "b.gather_nd(data, b.input('v', (3, 'm'), 'int8'))",
@@ -350,7 +359,11 @@ GATHER = [
         "b.take(cube, b.zeros((3, 5), 'int64'), axis=1, batch_dims=1)",
         ShapeError, "take", "batch axis 0", "index (3, 5)", "data (2, 3, 4)", "equal to 2", "got 3",
     ),
-    row("gather_map: no map", "b.gather_map(data, index, (0, 1))", ShapeError, "gather_map", "map", "IndexMap", "(0, 1)"),
+    row(
+        "gather_map: no map",
+        "b.gather_map(data, index, (0, 1))",
+        ShapeError, "gather_map", "map", "IndexMap", "(0, 1)",
+    ),
     row(
         "gather_map: rank of data",
         "b.gather_map(cube, index, gs.IndexMap((gs.Indexed(0), gs.Shared(1)), (('index', 0), ('index', 1))))",
@@ -374,23 +387,59 @@ GATHER = [
     row("getitem: a str", "data['x']", ArgumentError, "getitem", "'x'"),
     row("getitem: a float", "data[1.0]", ArgumentError, "getitem", "1.0"),
     row("getitem: float tensor", "data[src]", DTypeError, "index", "integer", "float32"),
-]  # fmt: skip
+]
 
 MAPS = [
-    row("map: a window twice", "gs.IndexMap((gs.Window(0), gs.Indexed(0, 0)), (('index', 0), ('window', 0)))", ShapeError, "index map", "window", "[0, 0]"),
-    row("map: a component missing", "gs.IndexMap((gs.Indexed(1),), (('index', 0),), 1)", ShapeError, "index map", "component", "[1]"),
-    row("map: two components, no vector", "gs.IndexMap((gs.Indexed(0), gs.Indexed(1)), (('index', 0),))", ShapeError, "index map", "vector axis", "2"),
-    row("map: layout without a window", "gs.IndexMap((gs.Indexed(0), gs.Window(0)), (('index', 0),))", ShapeError, "index map", "layout", "window"),
-    row("map: layout names an axis twice", "gs.IndexMap((gs.Indexed(0),), (('index', 0), ('index', 0)))", ShapeError, "index map", "layout", "twice"),
-    row("map: Shared beyond the grid", "gs.IndexMap((gs.Indexed(0), gs.Shared(3)), (('index', 0),))", ShapeError, "index map", "Shared(3)"),
-    row("map: slice without a size", "gs.IndexMap((gs.Indexed(0, 0),), (('index', 0), ('window', 0)))", ShapeError, "index map", "window_sizes", "(None,)"),
-    row("map: sources are ints", "gs.IndexMap((0, 1), (('index', 0), ('index', 1)))", ArgumentError, "index map", "source", "0"),
+    row(
+        "map: a window twice",
+        "gs.IndexMap((gs.Window(0), gs.Indexed(0, 0)), (('index', 0), ('window', 0)))",
+        ShapeError, "index map", "window", "[0, 0]",
+    ),
+    row(
+        "map: a component missing",
+        "gs.IndexMap((gs.Indexed(1),), (('index', 0),), 1)",
+        ShapeError, "index map", "component", "[1]",
+    ),
+    row(
+        "map: two components, no vector",
+        "gs.IndexMap((gs.Indexed(0), gs.Indexed(1)), (('index', 0),))",
+        ShapeError, "index map", "vector axis", "2",
+    ),
+    row(
+        "map: layout without a window",
+        "gs.IndexMap((gs.Indexed(0), gs.Window(0)), (('index', 0),))",
+        ShapeError, "index map", "layout", "window",
+    ),
+    row(
+        "map: layout names an axis twice",
+        "gs.IndexMap((gs.Indexed(0),), (('index', 0), ('index', 0)))",
+        ShapeError, "index map", "layout", "twice",
+    ),
+    row(
+        "map: Shared beyond the grid",
+        "gs.IndexMap((gs.Indexed(0), gs.Shared(3)), (('index', 0),))",
+        ShapeError, "index map", "Shared(3)",
+    ),
+    row(
+        "map: slice without a size",
+        "gs.IndexMap((gs.Indexed(0, 0),), (('index', 0), ('window', 0)))",
+        ShapeError, "index map", "window_sizes", "(None,)",
+    ),
+    row(
+        "map: sources are ints",
+        "gs.IndexMap((0, 1), (('index', 0), ('index', 1)))",
+        ArgumentError, "index map", "source", "0",
+    ),
     row("map: layout of ints", "gs.IndexMap((gs.Indexed(0),), (0,))", ArgumentError, "index map", "layout", "0"),
-]  # fmt: skip
+]
 
 SCATTER = [
     row("scatter: src dtype", "b.scatter(data, index, index)", DTypeError, "scatter", "src", "float32", "got int64"),
-    row("scatter: src rank", "b.scatter(data, index, b.zeros((3,)))", ShapeError, "scatter", "src", "(3, 24)", "got (3,)"),
+    row(
+        "scatter: src rank",
+        "b.scatter(data, index, b.zeros((3,)))",
+        ShapeError, "scatter", "src", "(3, 24)", "got (3,)",
+    ),
     row(
         "scatter: src shape",
         "b.scatter(data, index, b.zeros((4, 24)))",
@@ -411,10 +460,18 @@ SCATTER = [
     row("scatter: src is NaN", "b.scatter(small, index, float('nan'))", DTypeError, "scatter", "src", "nan", "uint8"),
     row("scatter: src is text", "b.scatter(data, index, 'x')", DTypeError, "scatter", "src", "'x'"),
     row("scatter: dim", "b.scatter(data, index, src, dim=5)", ShapeError, "scatter", "dim", "[-2, 1]", "got 5"),
-    row("scatter: sub of bool", "b.scatter(flags, index, True, reduction='sub')", DTypeError, "scatter", "'sub'", "bool"),
-    row("scatter: mean of bool", "b.scatter(flags, index, True, reduction='mean')", DTypeError, "scatter", "'mean'", "bool"),
+    row(
+        "scatter: sub of bool",
+        "b.scatter(flags, index, True, reduction='sub')",
+        DTypeError, "scatter", "'sub'", "bool",
+    ),
+    row(
+        "scatter: mean of bool",
+        "b.scatter(flags, index, True, reduction='mean')",
+        DTypeError, "scatter", "'mean'", "bool",
+    ),
     row("scatter: empty axis", "b.scatter(empty, index, src)", BoundsError, "scatter", "axis 0", "(0, 24)", "empty"),
-]  # fmt: skip
+]
 
 SURROUNDINGS = [
     row("add: shapes", "data + b.zeros((8, 23))", ShapeError, "add", "(8, 24)", "(8, 23)", "24 and 23", "axis -1"),
@@ -423,7 +480,11 @@ SURROUNDINGS = [
     row("bitwise_and of floats", "data & src", DTypeError, "bitwise_and", "float32"),
     row("left_shift of floats", "data << 1", DTypeError, "left_shift", "float32"),
     row("bitwise_not of floats", "~data", DTypeError, "bitwise_not", "float32"),
-    row("gelu: approximate", "b.gelu(data, approximate='yes')", ArgumentError, "gelu", "approximate", "'tanh'", "'yes'"),
+    row(
+        "gelu: approximate",
+        "b.gelu(data, approximate='yes')",
+        ArgumentError, "gelu", "approximate", "'tanh'", "'yes'",
+    ),
     row("cast: dtype", "b.cast(data, 'float33')", DTypeError, "'float33'"),
     row("full: does not fit", "b.full((2,), 300, 'int8')", DTypeError, "full", "300", "int8"),
     row("full: NaN", "b.full((2,), float('nan'), 'int8')", DTypeError, "full", "nan", "int8"),
@@ -462,7 +523,11 @@ SURROUNDINGS = [
     row("pad: amount is a float", "b.pad(data, [0.5, 0], [0, 0])", ArgumentError, "pad", "low", "0.5"),
     row("concat: nothing", "b.concat([])", ArgumentError, "concat", "at least one"),
     row("concat: rank", "b.concat([data, b.zeros((24,))])", ShapeError, "concat", "values[1]", "rank 2", "(24,)"),
-    row("concat: extent", "b.concat([data, b.zeros((8, 23))])", ShapeError, "concat", "values[1]", "axis 1", "24", "23"),
+    row(
+        "concat: extent",
+        "b.concat([data, b.zeros((8, 23))])",
+        ShapeError, "concat", "values[1]", "axis 1", "24", "23",
+    ),
     row("concat: axis", "b.concat([data, data], axis=2)", ShapeError, "concat", "axis", "[-2, 1]", "got 2"),
     row("concat: one value", "b.concat(data)", GraphError, "data"),
     row("stack: extent", "b.stack([data, b.zeros((8, 23))])", ShapeError, "values[1]", "24", "23"),
@@ -472,7 +537,7 @@ SURROUNDINGS = [
     row("max of nothing", "b.max(empty, 0)", ShapeError, "max", "no elements", "(0, 24)"),
     row("argmax of nothing", "b.argmax(empty, 0)", ShapeError, "argmax", "(0, 24)"),
     row("argmax: axis", "b.argmax(data, 2)", ShapeError, "argmax", "axis", "got 2"),
-]  # fmt: skip
+]
 
 BUILDING = [
     row("unknown target", "b.output(data)\nb.build('rocm')", TargetError, "'rocm'", "'llvm'", "'cuda'"),
@@ -493,12 +558,12 @@ BUILDING = [
     row(
         "missing extra",
         """
-        monkeypatch_modules['ml_dtypes'] = None
-        gs.DType('bfloat16', 'f', 16).numpy
+        hide('ml_dtypes')
+        gs.BFloat16().numpy
         """,
         MissingExtraError, "bfloat16", "ml_dtypes", "not installed", "pip install 'gscompile[",
     ),
-]  # fmt: skip
+]
 
 SCALAR = "b = gs.Builder('one')\nb.output(b.input('x', (), 'float64') + 1)\nm = b.build()"
 
@@ -523,7 +588,11 @@ CALLING = [
     row("a value of the graph", "rows(data, I)", DTypeError, "rows", "input data", "Value"),
     row("masked array", "rows(np.ma.masked_array(A, A > 3), I)", ArgumentError, "rows", "input data", "mask"),
     row("ragged lists", "rows([[1], [2, 3]], I)", ShapeError, "rows", "input data"),
-    row("a list that does not fit", "rows(A, [[2**63] * 6] * 3)", DTypeError, "rows", "input index", str(2**63), "int64"),
+    row(
+        "a list that does not fit",
+        "rows(A, [[2**63] * 6] * 3)",
+        DTypeError, "rows", "input index", str(2**63), "int64",
+    ),
     row("a list of floats as index", "rows(A, [[0.5] * 6] * 3)", DTypeError, "rows", "input index", "float", "int64"),
     row("rank of data", "rows(A[0], I)", ShapeError, "rows", "input data", "(4, 6)", "got (6,)"),
     row("shape of data", "rows(A[:3], I)", ShapeError, "rows", "input data", "(4, 6)", "got (3, 6)"),
@@ -533,7 +602,11 @@ CALLING = [
         "by_n(np.zeros((5, 3), 'f4'), np.zeros(7, 'i8'))",
         ShapeError, "sized", "size n", "5 by axis 0 of a", "7 by axis 0 of i",
     ),
-    row("static extent beside a size", "by_n(np.zeros((5, 2), 'f4'), np.zeros(5, 'i8'))", ShapeError, "sized", "input a", "(n, 3)", "got (5, 2)"),
+    row(
+        "static extent beside a size",
+        "by_n(np.zeros((5, 2), 'f4'), np.zeros(5, 'i8'))",
+        ShapeError, "sized", "input a", "(n, 3)", "got (5, 2)",
+    ),
     row(
         "extents that only a call can compare",
         """
@@ -576,7 +649,11 @@ CALLING = [
         BoundsError, "rows", "i[0] = 0", "axis 0", "(0, 2)", "no valid position",
     ),
     row("out: count", "rows(A, I, out=(I, I))", ArgumentError, "rows", "out", "1 array", "got 2"),
-    row("out: one for two", "pair(np.zeros((2, 3), 'f4'), out=np.zeros((2, 3), 'f4'))", ArgumentError, "pair", "out", "2 arrays"),
+    row(
+        "out: one for two",
+        "pair(np.zeros((2, 3), 'f4'), out=np.zeros((2, 3), 'f4'))",
+        ArgumentError, "pair", "out", "2 arrays",
+    ),
     row("out: shape", "rows(A, I, out=np.zeros((4, 6), 'f4'))", ShapeError, "rows", "out", "(3, 6)", "got (4, 6)"),
     row("out: dtype", "rows(A, I, out=np.zeros((3, 6), 'f8'))", DTypeError, "rows", "out", "float32", "got float64"),
     row(
@@ -596,18 +673,40 @@ CALLING = [
     row("out: a number that would fit", f"{SCALAR}\nm(3.0, out=1.0)", DTypeError, "one", "out", "array", "float"),
     row("out: a list that would fit", f"{SCALAR}\nm(3.0, out=[1.0])", DTypeError, "one", "out", "array", "float"),
     row("out: a NumPy scalar", f"{SCALAR}\nm(3.0, out=np.float64(1))", DTypeError, "one", "out", "array", "float64"),
-    row("out: one array for two outputs", "o = np.zeros((2, 3), 'f4')\npair(o.copy(), out=(o, o))", ArgumentError, "pair", "out", "overlap"),
+    row(
+        "out: one array for two outputs",
+        "o = np.zeros((2, 3), 'f4')\npair(o.copy(), out=(o, o))",
+        ArgumentError, "pair", "out", "overlap",
+    ),
     row(
         "out: overlapping arrays for two outputs",
         "o = np.zeros((3, 3), 'f4')\npair(o[:2].copy(), out=(o[:2], o[1:]))",
         ArgumentError, "pair", "out", "overlap",
     ),
     row("wrong device", "rows(Exporter(A, device=(2, 0)), I)", DeviceError, "rows", "input data", "cpu", "got cuda:0"),
-    row("wrong device of the second", "rows(A, Exporter(I, device=(2, 1)))", DeviceError, "rows", "input index", "cpu", "got cuda:1"),
-    row("device of no kind we know", "rows(Exporter(A, device=(8, 0)), I)", DeviceError, "rows", "input data", "DLPack device type 8"),
-    row("out on the wrong device", "rows(A, I, out=Exporter(np.zeros((3, 6), 'f4'), device=(2, 0)))", DeviceError, "rows", "out", "cpu", "got cuda:0"),
-    row("index out of range", "I[1, 4] = 4\nrows(A, I)", BoundsError, "gather", "index[1, 4] = 4", "axis 0", "(4, 6)", "-4 to 3"),
-]  # fmt: skip
+    row(
+        "wrong device of the second",
+        "rows(A, Exporter(I, device=(2, 1)))",
+        DeviceError, "rows", "input index", "cpu", "got cuda:1",
+    ),
+    row(
+        "device of no kind we know",
+        "rows(Exporter(A, device=(8, 0)), I)",
+        DeviceError, "rows", "input data", "DLPack device type 8",
+    ),
+    row(
+        "out on the wrong device",
+        "rows(A, I, out=Exporter(np.zeros((3, 6), 'f4'), device=(2, 0)))",
+        DeviceError, "rows", "out", "cpu", "got cuda:0",
+    ),
+    row(
+        "index out of range",
+        "I[1, 4] = 4\nrows(A, I)",
+        BoundsError, "gather", "index[1, 4] = 4", "axis 0", "(4, 6)", "-4 to 3",
+    ),
+]
+
+# fmt: on
 
 TABLE = [*BUILDER, *OF_ANOTHER, *OPTIONS, *GATHER, *MAPS, *SCATTER, *SURROUNDINGS, *BUILDING, *CALLING]
 
@@ -632,9 +731,7 @@ def check(error: gs.GSError, cls: type[gs.GSError], words: tuple[str, ...]) -> N
 @pytest.mark.parametrize("case", TABLE, ids=lambda r: r.what)
 def test_a_mistake_is_explained(case: Row, monkeypatch: pytest.MonkeyPatch) -> None:
     *before, last = ast.parse(case.code).body
-    scope = names()
-    if "monkeypatch_modules" in case.code:
-        monkeypatch.setitem(sys.modules, "ml_dtypes", sys.modules.get("ml_dtypes"))
+    scope = names(monkeypatch)
     exec(compiled(before, case.what), scope)
     with pytest.raises(Exception) as caught:
         exec(compiled([last], case.what), scope)
@@ -806,15 +903,10 @@ def test_cuda_without_gpu_compiles_but_does_not_run(monkeypatch: pytest.MonkeyPa
     module = b.build(target="cuda")
     assert "__global__" in module.source("cuda")
     a, i = np.zeros((8, 24), "f4"), np.zeros((3, 24), "i8")
-    with pytest.raises(DeviceError) as caught:
-        module(a, i)
-    # With arrays on the CPU, either thing that is wrong may be named; with none, only the missing device.
-    check(caught.value, DeviceError, ("net", "cuda"))
-    b = gs.Builder("none")
-    b.output(b.iota((4,)) * 2)
-    with pytest.raises(DeviceError) as caught:
-        b.build(target="cuda")()
-    check(caught.value, DeviceError, ("none", "CUDA device", "target='llvm'"))
+    for arguments in [(a, i), (Exporter(a, device=(2, 0)), Exporter(i, device=(2, 0)))]:
+        with pytest.raises(DeviceError) as caught:
+            module(*arguments)
+        check(caught.value, DeviceError, ("net", "CUDA device", "target='llvm'"))
 
 
 def test_an_error_is_raised_by_us_not_through_tvm() -> None:
