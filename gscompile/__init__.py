@@ -1,12 +1,12 @@
 """gscompile: a compiler for gather and scatter.
 
-    import gscompile as gs
-    b = gs.Builder("net")
-    a = b.input("a", (8, 24), "float32")
-    i = b.input("i", (3, 24), "int64")
-    y = b.gather(a, i, dim=0)
-    m = b.build(target="llvm")
-    out = m(a_array, i_array)
+import gscompile as gs
+b = gs.Builder("net")
+a = b.input("a", (8, 24), "float32")
+i = b.input("i", (3, 24), "int64")
+y = b.gather(a, i, dim=0)
+m = b.build(target="llvm")
+out = m(a_array, i_array)
 """
 
 from gscompile.bounds import Bounds

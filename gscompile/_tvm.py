@@ -368,7 +368,7 @@ def as_load(x: Expr) -> tuple[Buffer, list[Expr]] | None:
 
 def as_choice(x: Expr) -> tuple[Expr, Expr, Expr] | None:
     """The condition and the two values of an expression that :func:`if_then_else` made; otherwise None."""
-    if isinstance(x, ir.Call) and getattr(x.op, "name", "") == "tirx.if_then_else":
+    if isinstance(x, ir.Call) and getattr(x.op, "name", "").endswith("if_then_else"):
         return tuple(x.args)
     return None
 

@@ -24,11 +24,11 @@ from gscompile.errors import (
     TargetError,
 )
 from gscompile.graph import Graph, Value
-from gscompile.types import DType
 from gscompile.lower import Check, Lowered, Stats, lower
 from gscompile.nests import status_length
 from gscompile.targets import Resolved, resolve
 from gscompile.threads import get_num_threads
+from gscompile.types import DType
 
 _SUFFIX = {"tir": "py", "llvm": "ll", "asm": "s", "cuda": "cu", "ptx": "ptx"}
 
@@ -249,12 +249,13 @@ class Module:
     ) -> tuple[list[Any], list[View], list[tuple[Any, View, Any, View]], int]:
         """Where the outputs go: the arrays to return, the storage to write, what to copy afterwards, and in-place flags."""
         if out is None:
-            results, views = [], []
+            results: list[Any] = []
+            fresh: list[View] = []
             for value, shape in zip(self.outputs, shapes, strict=True):
                 array, v = arrays.empty(kind, shape, value.dtype, device)
                 results.append(array)
-                views.append(v)
-            return _Finished(kind, results), views, [], 0
+                fresh.append(v)
+            return _Finished(kind, results), fresh, [], 0
         given = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(given) != len(self.outputs):
             count = f"{len(given)}" if isinstance(out, (tuple, list)) else "one array"

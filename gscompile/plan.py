@@ -92,7 +92,9 @@ def _tree(value: Value, inlined: list[Value], nodes: dict[int, int]) -> int:
     return 1 + len(value.args) + sum(parts)
 
 
-_USED_ONCE = frozenset("add sub mul div neg eq ne lt le gt ge logical_and logical_or logical_not".split())
+_USED_ONCE = frozenset(
+    ["add", "sub", "mul", "div", "neg", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"]
+)
 
 
 def _uses(reader: Value, position: int) -> int:

@@ -96,7 +96,11 @@ class NumpyOps:
             def one(value: float) -> int:
                 if math.isnan(value):
                     return 0
-                return max(info.min, min(info.max, int(value))) if math.isfinite(value) else (info.min, info.max)[value > 0]
+                return (
+                    max(info.min, min(info.max, int(value)))
+                    if math.isfinite(value)
+                    else (info.min, info.max)[value > 0]
+                )
 
             return np.array([one(float(v)) for v in x.ravel()], to).reshape(x.shape)
         by_float32 = as_dtype(to).is_float and as_dtype(to).bits == 16 and x.dtype != np.float64
@@ -221,7 +225,11 @@ class Sheet:
         """A callable per path, from the inputs in order to the outputs."""
         if self._paths is None:
             self.b.output(*(o.value for o in self.outputs))
-            make = {"llvm": self.b.build, "cuda": lambda: emulate(self.b), "reference": lambda: reference(self.b.graph())}
+            make = {
+                "llvm": self.b.build,
+                "cuda": lambda: emulate(self.b),
+                "reference": lambda: reference(self.b.graph()),
+            }
             self._paths = {name: make[name]() for name in self._wanted_paths}
         return self._paths
 

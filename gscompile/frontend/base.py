@@ -97,8 +97,7 @@ class GraphBuilder:
     def _operands(self, op: str, operands: Sequence[Operand], weak_against: slice = slice(None)) -> list[Value]:
         """Operands as values; Python scalars take their dtype from the tensors beside them (NEP 50)."""
         found: list[Value | Scalar] = [
-            x if type(x) in (bool, int, float) else self._value(op, f"operand {k}", x)
-            for k, x in enumerate(operands)
+            x if type(x) in (bool, int, float) else self._value(op, f"operand {k}", x) for k, x in enumerate(operands)
         ]
         beside = [v.dtype for v in found[weak_against] if isinstance(v, Value)]
         common = beside[0] if beside else None

@@ -779,16 +779,17 @@ def _row(
     cost: int,
     doc: str,
     *,
+    bodies: dict[str, Body] | None = None,
     f: Body | None = None,
     i: Body | None = None,
     b: Body | None = None,
     result: DType | None = None,
     conditions: int = 0,
 ) -> Pointwise:
-    """A row of the table; ``f``, ``i`` and ``b`` compute on floats, integers and bool."""
-    bodies = {kind: body for kind, body in (("f", f), ("i", i), ("b", b)) if body is not None}
+    """A row of the table; ``f``, ``i`` and ``b``, or ``bodies`` by those names, compute on floats, integers and bool."""
+    own = {kind: body for kind, body in (("f", f), ("i", i), ("b", b)) if body is not None}
     signature = _signature(name, arity, compute, result=result, conditions=conditions)
-    return Pointwise(name, arity, signature, _expr(bodies), cost, doc)
+    return Pointwise(name, arity, signature, _expr({**(bodies or {}), **own}), cost, doc)
 
 
 def _always(value: bool) -> Body:
@@ -824,12 +825,16 @@ POINTWISE: dict[str, Pointwise] = {
         _row("floordiv", 2, "bool is int8", 25, "floor(x / y); an integer // 0 is 0", f=_float_floordiv, i=_floordiv),
         _row("mod", 2, "bool is int8", 25, "x - y floor(x / y); an integer % 0 is 0", f=_float_mod, i=_mod),
         _row(
-            *("pow", 2, "bool is int8", 50, "x ** y; an integer to a power below 0 is 0, unless it is 1 or -1"),
+            "pow",
+            2,
+            "bool is int8",
+            50,
+            "x ** y; an integer to a power below 0 is 0, unless it is 1 or -1",
             f=_library("pow"),
             i=_integer_pow,
         ),
-        _row("minimum", 2, "any", 2, "the smaller of x and y; NaN if either is", **_extremum("lt")),
-        _row("maximum", 2, "any", 2, "the larger of x and y; NaN if either is", **_extremum("gt")),
+        _row("minimum", 2, "any", 2, "the smaller of x and y; NaN if either is", bodies=_extremum("lt")),
+        _row("maximum", 2, "any", 2, "the larger of x and y; NaN if either is", bodies=_extremum("gt")),
         *(
             Pointwise(name, 2, _comparison_signature(name), _expr(_comparison(name)), 1, f"x {symbol} y")
             for name, symbol in zip(_INTEGER_COMPARISONS, ("==", "!=", "<", "<=", ">", ">="), strict=True)
@@ -844,9 +849,15 @@ POINTWISE: dict[str, Pointwise] = {
         _row("tanh", 1, "float", 30, "the hyperbolic tangent", f=_by_precision(_tanh, _library("tanh"))),
         _row("sigmoid", 1, "float", 30, "1 / (1 + exp(-x))", f=_logistic(_exp_below_zero)),
         _row("relu", 1, "any", 1, "max(x, 0); NaN of NaN", f=_relu("f"), i=_relu("i"), b=_same),
-        _row("gelu", 1, "float", 50, "x Phi(x), Phi the normal distribution function", f=_by_precision(_gelu, _gelu_f64)),
         _row(
-            *("gelu_tanh", 1, "float", 40, "x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3))) / 2"),
+            "gelu", 1, "float", 50, "x Phi(x), Phi the normal distribution function", f=_by_precision(_gelu, _gelu_f64)
+        ),
+        _row(
+            "gelu_tanh",
+            1,
+            "float",
+            40,
+            "x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3))) / 2",
             f=_gelu_tanh(_exp_below_zero),
         ),
         _row("erf", 1, "float", 40, "the error function", f=_by_precision(_erf, _library("erf"))),
@@ -862,37 +873,61 @@ POINTWISE: dict[str, Pointwise] = {
             )
         ),
         _row(
-            *("reciprocal", 1, "bool is int8", 10, "1 / x; of an integer truncated, and 0 for 0"),
+            "reciprocal",
+            1,
+            "bool is int8",
+            10,
+            "1 / x; of an integer truncated, and 0 for 0",
             f=lambda names, dt, x: _literal(1.0, dt) / x,
             i=_reciprocal,
         ),
         _row(
-            *("square", 1, "bool is int8", 1, "x * x"),
+            "square",
+            1,
+            "bool is int8",
+            1,
+            "x * x",
             f=lambda names, dt, x: operator.mul(*[names(x)] * 2),
             i=_square,
         ),
         _row("clip", 3, "any", 4, "min(max(x, low), high); NaN if any is", f=_clip, i=_clip, b=_clip),
         _row(
-            *("where", 3, "any", 1, "x where the condition is not 0, else y"),
-            **dict.fromkeys("fib", _choose),
+            "where",
+            3,
+            "any",
+            1,
+            "x where the condition is not 0, else y",
+            bodies=dict.fromkeys("fib", _choose),
             conditions=1,
         ),
         _row(
-            *("isnan", 1, "any", 1, "whether x is NaN"),
+            "isnan",
+            1,
+            "any",
+            1,
+            "whether x is NaN",
             f=lambda names, dt, x: _isnan(names(x)),
-            **dict.fromkeys("ib", _always(False)),
+            bodies=dict.fromkeys("ib", _always(False)),
             result=BOOL,
         ),
         _row(
-            *("isinf", 1, "any", 1, "whether x is an infinity"),
+            "isinf",
+            1,
+            "any",
+            1,
+            "whether x is an infinity",
             f=_size_compared(tirx.EQ),
-            **dict.fromkeys("ib", _always(False)),
+            bodies=dict.fromkeys("ib", _always(False)),
             result=BOOL,
         ),
         _row(
-            *("isfinite", 1, "any", 1, "whether x is neither NaN nor an infinity"),
+            "isfinite",
+            1,
+            "any",
+            1,
+            "whether x is neither NaN nor an infinity",
             f=_size_compared(tirx.LT),
-            **dict.fromkeys("ib", _always(True)),
+            bodies=dict.fromkeys("ib", _always(True)),
             result=BOOL,
         ),
         # tirx.And, Or and Not are rewritten for real numbers where comparisons are below them; the bitwise ones are not.
@@ -909,17 +944,29 @@ POINTWISE: dict[str, Pointwise] = {
             )
         ),
         _row(
-            *("bitwise_not", 1, "bits", 1, "~x"),
+            "bitwise_not",
+            1,
+            "bits",
+            1,
+            "~x",
             # ~x of an unsigned type of 8 or 16 bits is a negative int in C.
             i=lambda names, dt, x: tirx.BitwiseXor(x, _literal(-1 if dt.kind == "i" else dt.max, dt)),
             b=_plain(_not),
         ),
         _row(
-            *("left_shift", 2, "shift", 2, "x << y; 0 where y is negative or no less than the number of bits"),
+            "left_shift",
+            2,
+            "shift",
+            2,
+            "x << y; 0 where y is negative or no less than the number of bits",
             i=_left_shift,
         ),
         _row(
-            *("right_shift", 2, "shift", 2, "x >> y, filled with the sign; y below 0 or too large leaves only the sign"),
+            "right_shift",
+            2,
+            "shift",
+            2,
+            "x >> y, filled with the sign; y below 0 or too large leaves only the sign",
             i=_right_shift,
         ),
     ]

@@ -15,7 +15,7 @@ from gscompile._tvm import Expr
 from gscompile.dims import Shape, product
 from gscompile.errors import DTypeError
 from gscompile.ops.base import Coords, Sizes, Stored
-from gscompile.ops.elementwise import POINTWISE, cast
+from gscompile.ops.elementwise import POINTWISE, cast, constant
 from gscompile.types import DTYPES, DType
 
 
@@ -98,7 +98,8 @@ class Reduce(Stored):
     def finish(self, source: DType, total: Expr, shape: Shape, sizes: Sizes) -> Expr:
         acc = self.fold.accumulate(source)
         if self.fold.name == "mean":
-            total = total / T.cast(acc.name, sizes(product(shape[a] for a in self.axes)))
+            count = product(shape[a] for a in self.axes)
+            total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
         return cast(total, acc, self.fold.result(source))
 
 

@@ -15,9 +15,10 @@ from collections.abc import Callable
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.index_map import Window
+from gscompile.index_map import Place, Window
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast, constant
+from gscompile.reductions import Reduction
 from gscompile.types import DTYPES, DType
 from schedules.cuda.atomics import atomic, atomic_name, widened
 from schedules.cuda.map import copy_rows, fill_cells
@@ -82,6 +83,14 @@ def lanes_of_points(nest: ScatterNest, ctx: Context) -> int:
     return lanes(ctx, nest.dtype, width, nest.shape[-1])
 
 
+def neutral(reduction: Reduction, dtype: DType) -> Expr:
+    """The value that leaves any other as it is; for sums of floats that is -0.0."""
+    assert reduction.identity is not None
+    narrow = dtype.compute
+    value = reduction.identity(narrow)
+    return constant(-0.0 if narrow.is_float and value == 0 else value, narrow)
+
+
 class Direct:
     """No two points meet, so plain stores do; a mean needs its count, but that is one."""
 
@@ -108,7 +117,7 @@ class Direct:
 class LastWriter:
     """``update``: the point that comes last in row-major order wins, whatever order threads run in.
 
-    Each slice of the output is first claimed by its last point, with an atomic maximum of the points' numbers.
+    An atomic maximum of the points' numbers finds that point; neighbours that always meet the same points share it.
     """
 
     name = "last-writer"
@@ -116,22 +125,33 @@ class LastWriter:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
         if not isinstance(nest, ScatterNest) or nest.op.reduction.name != "update":
             return None
-        shape, axes = slice_shape(nest), slice_axes(nest)
-        last = ctx.workspace(f"{nest.name}_last", shape, DTYPES["int64"])
-        box = extents(nest, axes)
+        claim, wins = claimed(nest, ctx, "max")
+        same = slice_axes(nest)[-1:] != list(nest.op.addressing.map.layout[-1:])
+        return T.seq(copy_base(nest, ctx, nest.out, nest.dtype), claim, move(nest, ctx, wins, same))
 
-        def wins(p: Point) -> Expr:
-            coords = {("index", j): c for j, c in zip(nest.op.addressing.map.grid_axes, p.grid, strict=True)}
-            coords |= {("window", w): c for w, c in enumerate(p.window)}
-            number = ravel([coords[a] for a in axes], box, ctx.sizes)
-            return T.load(last, *slice_of(nest, p.cell)) == number
 
-        return T.seq(
-            copy_base(nest, ctx, nest.out, nest.dtype),
-            over(ctx, shape, lambda c: T.store(last, c, T.const(-1))),
-            over_points(nest, ctx, lambda p: atomic("max", last, slice_of(nest, p.cell), p.number), axes),
-            move(nest, ctx, wins, same=axes[-1:] != list(nest.op.addressing.map.layout[-1:])),
-        )
+def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[[Point], Expr]]:
+    """Give each slice of the output to the first (``min``) or last (``max``) of the points that hit it.
+
+    Returns:
+        what finds the owners, and whether a point is one.
+    """
+    m, shape, axes = nest.op.addressing.map, slice_shape(nest), slice_axes(nest)
+    owner = ctx.workspace(f"{nest.name}_owner", shape, DTYPES["int64"])
+    nobody = T.const(-1 if pick == "max" else T.INT64_MAX)
+    box = extents(nest, axes)
+
+    def owns(p: Point) -> Expr:
+        coords: dict[Place, Expr] = {("index", j): c for j, c in zip(m.grid_axes, p.grid, strict=True)}
+        coords |= {("window", w): c for w, c in enumerate(p.window)}
+        number = ravel([coords[a] for a in axes], box, ctx.sizes)
+        return T.load(owner, *slice_of(nest, p.cell)) == number
+
+    find = T.seq(
+        over(ctx, shape, lambda c: T.store(owner, c, nobody)),
+        over_points(nest, ctx, lambda p: atomic(pick, owner, slice_of(nest, p.cell), p.number), axes),
+    )
+    return find, owns
 
 
 class Atomics:
@@ -153,14 +173,23 @@ class Atomics:
         def count(p: Point) -> Stmt:
             return atomic("add", counts, slice_of(nest, p.cell), T.const(1, "int32"))
 
+        def value(p: Point) -> Expr:
+            return cast(nest.src(p.grid, p.window), dtype, wide)
+
         def reset(p: Point) -> Stmt:
-            assert op.reduction.identity is not None
-            narrow = op.reduction.accumulator(dtype)
-            identity = constant(op.reduction.identity(narrow), narrow)
-            return T.store(totals, p.cell, cast(identity, narrow, wide))
+            return T.store(totals, p.cell, cast(neutral(op.reduction, dtype), dtype.compute, wide))
 
         def add(p: Point) -> Stmt:
-            return atomic(name, totals, p.cell, cast(nest.src(p.grid, p.window), dtype, wide))
+            return atomic(name, totals, p.cell, value(p))
+
+        begin = None
+        if not op.include_self and op.reduction.name == "sub":  # the first point is what the others are taken from
+            claim, first = claimed(nest, ctx, "min")
+            begin = T.seq(claim, over_points(nest, ctx, lambda p: T.if_(first(p), T.store(totals, p.cell, value(p)))))
+            points = over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), add(p)))
+        else:
+            begin = None if op.include_self else over_points(nest, ctx, reset)
+            points = over_points(nest, ctx, add)
 
         def settle(c: list[Expr]) -> Stmt:
             acc = op.reduction.accumulator(dtype)
@@ -169,9 +198,9 @@ class Atomics:
 
         return T.seq(
             copy_base(nest, ctx, totals, wide),
-            None if op.include_self else over_points(nest, ctx, reset),
+            begin,
             None if counts is None else over(ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32"))),
             None if counts is None else over_points(nest, ctx, count, slice_axes(nest)),
-            over_points(nest, ctx, add),
+            points,
             over(ctx, nest.shape, settle) if counts is not None or totals is not nest.out else None,
         )

@@ -88,6 +88,7 @@ def test_random_calls(op: str, target: str) -> None:
         deadline=None,
         derandomize=True,
         database=None,
+        report_multiple_bugs=False,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     @given(cases(op))
