@@ -115,6 +115,11 @@ def truncmod(a: Expr, b: Any) -> Expr:
     return tirx.truncmod(a, b)
 
 
+def hidden(x: Expr) -> Expr:
+    """An integer behind a ``^ 0`` that TVM's simplifier does not look through."""
+    return tirx.BitwiseXor(x, tirx.const(0, dtype_of(x)))
+
+
 def isnan(x: Expr) -> Expr:
     return tirx.isnan(x)
 
@@ -272,9 +277,10 @@ def module(funcs: dict[str, PrimFunc]) -> Any:
 
 def compile_module(mod: Any, target: Any) -> Any:
     """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources."""
-    # StorageRewrite would hoist local buffers out of the attributes that say which device they are on;
+    # StorageRewrite would hoist local buffers out of the attributes that say which device they are on; CommonSubexprElim
+    # fails on equal expressions in several nests, and LLVM and nvcc do its work anyway;
     # the cuda compiler is not told what it compiles for and asks for the current target
-    with target, tvm.transform.PassContext(config={"tirx.disable_storage_rewrite": True}):
+    with target, tvm.transform.PassContext(config={"tirx.disable_storage_rewrite": True, "tirx.disable_cse_tir": True}):
         return tvm.compile(mod, target=target)
 
 

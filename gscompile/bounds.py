@@ -57,9 +57,10 @@ def as_int64(value: Expr, sliced: bool) -> Expr:
     """
     dtype = T.dtype_of(value)
     if dtype == "uint64":
-        return T.select(value > T.const(FAR, "uint64"), T.const(FAR), T.cast("int64", value))
+        return T.hidden(T.select(value > T.const(FAR, "uint64"), T.const(FAR), T.cast("int64", value)))
     v = T.cast("int64", value)
-    return T.maximum(T.minimum(v, T.const(FAR)), T.const(-FAR)) if sliced and dtype == "int64" else v
+    # hidden, or TVM would look through the minimum and compare the value itself
+    return T.hidden(T.maximum(T.minimum(v, T.const(FAR)), T.const(-FAR))) if sliced and dtype == "int64" else v
 
 
 def wrapped(value: Expr, size: Expr, negative: bool, sliced: bool) -> Expr:

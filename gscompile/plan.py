@@ -87,9 +87,9 @@ def plan(graph: Graph) -> Plan:
 
 
 def _tree(value: Value, inlined: list[Value], nodes: dict[int, int]) -> int:
-    """The size of a value's expression, counted as a tree."""
-    parts = [_uses(value, k) * nodes[id(a)] for k, a in enumerate(value.args) if any(a is x for x in inlined)]
-    return 1 + len(value.args) + sum(parts)
+    """The size of a value's expression, counted as a tree; what is loaded counts as one node."""
+    parts = [_uses(value, k) * (nodes[id(a)] if any(a is x for x in inlined) else 1) for k, a in enumerate(value.args)]
+    return 1 + sum(parts)
 
 
 _USED_ONCE = frozenset(
@@ -104,10 +104,11 @@ def _uses(reader: Value, position: int) -> int:
         return 3 if position == 1 else 1  # index < 0 ? index + size : index
     if isinstance(op, Pointwise):
         if reader.dtype.name == "bfloat16":
-            return 8
-        if reader.dtype.is_integer and reader.dtype.bits < 64:
-            return 3  # TVM's analysis of the casts between widths goes through them several times
-        return 1 if op.function in _USED_ONCE else max(2, op.cost // 2)
+            return max(8, op.cost)
+        if op.function not in _USED_ONCE:
+            return max(6, op.cost)
+        # TVM's analysis of the casts between widths goes through them several times
+        return 3 if reader.dtype.is_integer and reader.dtype.bits < 64 else 1
     if isinstance(op, Cast):
         return 3
     return 1

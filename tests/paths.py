@@ -187,74 +187,84 @@ class Output:
     """One output of a sheet."""
 
     label: str
-    value: gs.Value
     body: Callable[[Any, Any], Any]
     rtol: float
     signed_zero: bool
 
 
+GROUP = 32  # TVM's passes take time more than in proportion to the number of outputs
+
+
 class Sheet:
-    """A builder, and what its outputs should be."""
+    """Inputs, and what is to be computed from them."""
 
     def __init__(self, paths: Sequence[str] = PATHS) -> None:
-        self.b = gs.Builder("sheet")
+        self.b, self.values = gs.Builder("sheet"), SimpleNamespace()
+        self.inputs: dict[str, tuple[Any, str]] = {}
         self.outputs: list[Output] = []
-        self.values = SimpleNamespace()
-        self._wanted_paths = paths
-        self._paths: dict[str, Call] | None = None
+        self.paths = paths
+        self._calls: dict[str, list[Call]] = {}
 
-    def input(self, name: str, shape: Any, dtype: str = "float32") -> gs.Value:
+    def input(self, name: str, shape: Any, dtype: str = "float32") -> None:
         """An input, which bodies find as ``v.name``; a symbolic size ``"n"`` as ``v.n``."""
-        value = self.b.input(name, shape, dtype)
-        setattr(self.values, name, value)
+        self.inputs[name] = (shape, dtype)
+        self._declare(self.b, self.values, name)
+
+    def _declare(self, b: gs.Builder, values: SimpleNamespace, name: str) -> None:
+        shape, dtype = self.inputs[name]
+        setattr(values, name, b.input(name, shape, dtype))
         for d in shape:
             if isinstance(d, str):
-                setattr(self.values, d, d)
-        return value
+                setattr(values, d, d)
 
     def check(
         self, label: str, body: Callable[[Any, Any], Any], *, rtol: float = 0, signed_zero: bool = True
     ) -> gs.Value:
         """Both readings of ``body`` must agree: to the bit, unless a relative tolerance is given."""
         value = body(self.b, self.values)
-        self.outputs.append(Output(label, value, body, rtol, signed_zero))
+        self.outputs.append(Output(label, body, rtol, signed_zero))
+        assert isinstance(value, gs.Value)
         return value
 
-    @property
-    def paths(self) -> dict[str, Call]:
-        """A callable per path, from the inputs in order to the outputs."""
-        if self._paths is None:
-            self.b.output(*(o.value for o in self.outputs))
-            make = {
-                "llvm": self.b.build,
-                "cuda": lambda: emulate(self.b),
-                "reference": lambda: reference(self.b.graph()),
-            }
-            self._paths = {name: make[name]() for name in self._wanted_paths}
-        return self._paths
+    def calls(self, path: str) -> list[Call]:
+        """One callable per group of outputs, from all inputs to a tuple."""
+        if path not in self._calls:
+            self._calls[path] = []
+            for k in range(0, len(self.outputs), GROUP):
+                b, values = gs.Builder("sheet"), SimpleNamespace()
+                for name in self.inputs:
+                    self._declare(b, values, name)
+                b.output(*(o.body(b, values) for o in self.outputs[k : k + GROUP]))
+                call = b.build() if path == "llvm" else emulate(b) if path == "cuda" else reference(b.graph())
+                self._calls[path].append(call)
+        return self._calls[path]
+
+    def compute(self, path: str, **arrays: Array) -> list[Any]:
+        """The outputs on one path."""
+        results: list[Any] = []
+        for call in self.calls(path):
+            got = call(*(arrays[name] for name in self.inputs))
+            results += got if isinstance(got, tuple) else [got]
+        return results
 
     def run(self, **arrays: Array) -> None:
         """Compare all outputs on all paths, for one set of inputs; every difference is reported."""
-        inputs = [v for v in self.b.graph().inputs if v.name in arrays]
-        ordered = [arrays[v.name] for v in inputs]
-        before = [a.copy() for a in ordered]
         given = SimpleNamespace(**arrays)
-        for v, a in zip(inputs, ordered, strict=True):
-            for d, n in zip(v.shape, a.shape, strict=True):
+        for name, (shape, _) in self.inputs.items():
+            for d, n in zip(shape, arrays[name].shape, strict=True):
                 setattr(given, str(d), n)
         with np.errstate(all="ignore"):
             wanted = [np.asarray(o.body(NUMPY, given)) for o in self.outputs]
+        before = {name: a.copy() for name, a in arrays.items()}
         wrong = []
-        for path, call in self.paths.items():
-            got = call(*ordered)
-            for o, g, w in zip(self.outputs, got if isinstance(got, tuple) else (got,), wanted, strict=True):
+        for path in self.paths:
+            for o, got, want in zip(self.outputs, self.compute(path, **arrays), wanted, strict=True):
                 try:
-                    same(g, w, o.rtol, o.signed_zero)
+                    same(got, want, o.rtol, o.signed_zero)
                 except AssertionError as error:
                     wrong.append(f"{o.label} ({path}): {error}")
-        for a, was in zip(ordered, before, strict=True):
-            assert a.tobytes() == was.tobytes(), "an input has changed"
-        shapes = {k: a.shape for k, a in arrays.items()}
+        assert all(a.tobytes() == before[name].tobytes() for name, a in arrays.items()), "an input has changed"
+        shapes = {name: a.shape for name, a in arrays.items()}
         assert not wrong, f"{len(wrong)} wrong for {shapes}:\n" + "\n".join(wrong[:40])
 
 

@@ -71,8 +71,11 @@ def unravel(flat: Expr, shape: Sequence[Dim], sizes: Sizes) -> list[Expr]:
     rest = [a for a, d in enumerate(shape) if d != 1]
     at: dict[int, Expr] = {}
     for a in reversed(rest[1:]):
-        at[a] = T.floormod(flat, sizes(shape[a]))
-        flat = T.floordiv(flat, sizes(shape[a]))
+        extent = (
+            sizes(shape[a] or 1) if isinstance(shape[a], int) else sizes(shape[a])
+        )  # a box with a 0 is never walked
+        at[a] = T.floormod(flat, extent)
+        flat = T.floordiv(flat, extent)
     if rest:
         at[rest[0]] = flat
     return [at.get(a, T.const(0)) for a in range(len(shape))]

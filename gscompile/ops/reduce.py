@@ -99,6 +99,8 @@ class Reduce(Stored):
         acc = self.fold.accumulate(source)
         if self.fold.name == "mean":
             count = product(shape[a] for a in self.axes)
+            if count == 0:
+                return constant(float("nan"), self.fold.result(source))  # TVM refuses to divide by a literal 0
             total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
         return cast(total, acc, self.fold.result(source))
 

@@ -266,6 +266,30 @@ def test_an_index_that_no_point_reads_is_checked_too(op: str) -> None:
     assert (caught.value.position, caught.value.value) == ((1,), 5)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("reduction,include_self", [("mean", True), ("mean", False), ("max", False)])
+@pytest.mark.parametrize("window", [3, 4])
+@pytest.mark.parametrize("layout", list(itertools.permutations([("index", 0), ("window", 0), ("window", 1)])))
+def test_counts_belong_to_cells(layout: Any, window: int, reduction: str, include_self: bool, target: str) -> None:
+    """Wherever the windows stand among the points, and where a window leaves the end of its axis alone."""
+    rng = np.random.default_rng(21)
+    map = oracle.Map((("window", 0), ("indexed", 0, None), ("window", 1)), None, (window, 2), layout)
+    index = np.array([1, -1, 1, 0, 1])
+    case = Case(
+        op="scatter_map",
+        args={},
+        map=map,
+        data_dtype="int16",
+        index_dtype="int64",
+        data=random_data(rng, (4, 5, 2), "int16"),
+        index=index,
+        src=random_data(rng, map.points_shape(index.shape), "int16"),
+        reduction=reduction,
+        include_self=include_self,
+    )
+    check(case, target)
+
+
 @pytest.mark.parametrize("op", ["gather", "scatter"])
 def test_an_index_longer_than_data_on_a_shared_axis_is_refused(op: str) -> None:
     def declare(shape: tuple[Any, ...]) -> Callable[[Any], Any]:
