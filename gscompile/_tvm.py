@@ -385,15 +385,25 @@ def last_extent(buf: Buffer) -> int | None:
     return constant_value(shape[len(shape) - 1])
 
 
-def serial_device(func: PrimFunc, atomic: Callable[[str, Buffer, list[Expr], Expr], Stmt]) -> PrimFunc:
-    """A cuda function as one that runs on the CPU: thread bindings as serial loops, device calls as ``atomic`` says."""
+def serial_device(
+    func: PrimFunc, atomic: Callable[[str, Buffer, list[Expr], Expr], Stmt], backward: bool = False
+) -> PrimFunc:
+    """A cuda function as one that runs on the CPU: thread bindings as serial loops, device calls as ``atomic`` says.
+
+    ``backward``: blocks and threads are taken from the last to the first.
+    """
 
     def visit(s: Stmt) -> Stmt:
         if isinstance(s, tirx.SeqStmt):
             return tirx.SeqStmt([visit(x) for x in s.seq])
+        if isinstance(s, tirx.For) and s.kind == tirx.ForKind.THREAD_BINDING:
+            k = tirx.Var("k", "int64") if backward else s.loop_var
+            body = visit(s.body)
+            if backward:
+                body = seq(tirx.Bind(s.loop_var, s.extent - 1 - k), body)
+            return tirx.For(k, s.min, s.extent, tirx.ForKind.SERIAL, body, None)
         if isinstance(s, tirx.For):
-            kind = tirx.ForKind.SERIAL if s.kind == tirx.ForKind.THREAD_BINDING else s.kind
-            return tirx.For(s.loop_var, s.min, s.extent, kind, visit(s.body), None)
+            return tirx.For(s.loop_var, s.min, s.extent, s.kind, visit(s.body), None)
         if isinstance(s, tirx.IfThenElse):
             return tirx.IfThenElse(s.condition, visit(s.then_case), None if s.else_case is None else visit(s.else_case))
         if isinstance(s, tirx.AttrStmt):

@@ -22,19 +22,26 @@ from gscompile.types import DTYPES
 
 
 def emulate(
-    source: Builder | Graph, arch: str = "sm_90", *, rules: Sequence[Any] = (), deterministic: bool = False
+    source: Builder | Graph,
+    arch: str = "sm_90",
+    *,
+    rules: Sequence[Any] = (),
+    deterministic: bool = False,
+    backward: bool = False,
 ) -> Module:
     """A module that runs on the CPU what the cuda schedule would run on a GPU.
 
     Args:
         source: a builder or its graph.
         arch: the GPU architecture to schedule for.
+        rules, deterministic: as for :meth:`gscompile.builder.Builder.build`.
+        backward: take the threads from the last to the first; a result that must not depend on their order does not.
     """
     graph = source.graph() if isinstance(source, Builder) else source
     cuda = resolve({"kind": "cuda", "arch": arch})
     lowered = lower(graph, cuda.facts, rules, deterministic)
     host = resolve("llvm")
-    func = T.serial_device(lowered.func, _plain_atomic)
+    func = T.serial_device(lowered.func, _plain_atomic, backward)
     return Module(
         replace(lowered, func=func), replace(host, facts=replace(host.facts, kind="llvm", arch=f"emulated {arch}"))
     )

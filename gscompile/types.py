@@ -98,7 +98,7 @@ def dtype(spec: object) -> DType:
     if spec is float or spec is int:
         raise DTypeError(f"{spec} has no fixed width; name one of {', '.join(DTYPES)}")
     name = spec if isinstance(spec, str) else str(spec).rpartition(".")[2]
-    if name not in DTYPES:
+    if name not in DTYPES and spec is not None and spec not in ("float", "int"):
         with contextlib.suppress(TypeError):
             name = np.dtype(spec).name  # type: ignore[call-overload]
     if name not in DTYPES:
