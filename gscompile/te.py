@@ -95,6 +95,7 @@ def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
     source, element = v.args[0].type, elements[0]
     assert isinstance(op, (Reduce, ArgReduce))
     reduced = sizes.shape([source.shape[a] for a in op.axes])
+    some = _some(reduced)
 
     def at(c: Sequence[Expr], r: Sequence[Expr]) -> Expr:
         return element(*full_coords(source.rank, op.axes, op.keepdims, c, r))
@@ -102,25 +103,35 @@ def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
     if isinstance(op, Reduce):
         reduce = op
         acc = reduce.fold.accumulate(source.dtype)
+        identity = constant(reduce.fold.identity(acc), acc)
         total = T.te_fold(
             f"{v.name}_fold",
             shape,
             reduced,
-            [constant(reduce.fold.identity(acc), acc)],
+            [identity],
             lambda x, y: [reduce.combine(acc, x[0], y[0])],
             lambda c, r: [reduce.lift(source.dtype, at(c, r))],
         )
-        return T.te_compute(v.name, shape, lambda *c: reduce.finish(source.dtype, total(*c), source.shape, sizes))
+
+        def finished(*c: Expr) -> Expr:
+            return reduce.finish(source.dtype, T.if_then_else(some, total(*c), identity), source.shape, sizes)
+
+        return T.te_compute(v.name, shape, finished)
     arg = op
     best = T.te_fold(
-        v.name,
+        f"{v.name}_fold",
         shape,
         reduced,
         [T.const(-1), constant(0, source.dtype.compute)],
         lambda x, y: _better(arg, source, x, y),
         lambda c, r: [r[0], cast(at(c, r), source.dtype, source.dtype.compute)],
     )
-    return best[0]
+    return T.te_compute(v.name, shape, lambda *c: T.if_then_else(some, best[0](*c), T.const(0)))
+
+
+def _some(reduced: Sequence[Expr]) -> Expr:
+    """Whether there is anything to fold: TE sets a result to the identity only when it meets the first element."""
+    return T.all_of([T.const(True, "bool"), *(extent > 0 for extent in reduced)])
 
 
 def _better(op: ArgReduce, source: TensorType, x: Sequence[Expr], y: Sequence[Expr]) -> list[Expr]:
@@ -232,7 +243,8 @@ def first_invalid(data: Tensor, index: Tensor, map: IndexMap, *, negative: bool 
         return [found]
 
     reduced = sizes.shape(grid_shape) or (T.const(1),)
-    return T.te_fold("first_invalid", (), reduced, [none], lambda x, y: [T.minimum(x[0], y[0])], first)
+    found = T.te_fold("first_invalid_fold", (), reduced, [none], lambda x, y: [T.minimum(x[0], y[0])], first)
+    return T.te_compute("first_invalid", (), lambda: T.if_then_else(_some(reduced), found(), none))
 
 
 __all__ = [

@@ -192,7 +192,7 @@ class Output:
     signed_zero: bool
 
 
-GROUP = 32  # TVM's passes take time more than in proportion to the number of outputs
+GROUP = 16  # TVM's passes take time more than in proportion to the number of outputs
 
 
 class Sheet:

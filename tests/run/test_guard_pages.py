@@ -37,7 +37,7 @@ DTYPES = ("uint8", "float32", "float64")
 INDEX_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint64")
 REDUCTIONS = ("update", "add", "sub", "mul", "min", "max", "mean")
 THREADS = 5  # more than the pieces of any small problem
-LARGE = 40_000  # points: above what llvm's schedules do on one thread
+LARGE = {"llvm": 40_000, "cuda": 5_000}  # points: above what is done on one thread, and by a few blocks of them
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
@@ -226,12 +226,12 @@ class Variant:
     deterministic: bool
     number: int
 
-    def sizes(self, form: Form) -> Iterator[tuple[int, int, int]]:
+    def sizes(self, form: Form, target: str) -> Iterator[tuple[int, int, int]]:
         """Rows, elements in a row and points of the problems to run."""
         small = (5, self.row, 17)
         rows = 37
         per_point = math.prod(points_shape(form, (rows, self.row, 1)))
-        large = (rows, self.row, -(-LARGE // per_point))
+        large = (rows, self.row, -(-LARGE[target] // per_point))
         if self.symbolic or not self.large:
             yield small
         if self.symbolic or self.large:
@@ -367,7 +367,7 @@ def drive(say: Say, target: str, form_name: str, scatters: bool) -> None:
     watch()
     form = FORMS[form_name]
     for v in variants(form_name, target):
-        todo = list(v.sizes(form))
+        todo = list(v.sizes(form, target))
         for job in (unchecked, checked):
             say(f"{form_name}, {v}: compiling")
             module, check = job(form, v, todo[0], target, scatters)

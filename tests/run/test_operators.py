@@ -120,6 +120,28 @@ def test_powers() -> None:
     sheet.run(f=data((2, 5)) / 64, i=rng(1).integers(-9, 9, (2, 5)).astype("int32"), u=data((2, 5), "uint8", 2))
 
 
+def test_zeros_are_numbers_like_any_other() -> None:
+    """No simplifier may take x * 0 for 0, or 0.0 for -0.0, or refuse to divide by 0."""
+    sheet = Sheet()
+    sheet.input("x", (7,))
+    sheet.input("i", (7,), "int32")
+    for zero in (0.0, -0.0, 0):
+        for symbol in ("*", "/", "//", "%", "+", "-"):
+            f = OPERATORS[symbol]
+            sheet.check(f"x {symbol} {zero}", lambda b, v, f=f, zero=zero: f(v.x, zero))
+            sheet.check(f"{zero} {symbol} x", lambda b, v, f=f, zero=zero: f(zero, v.x))
+            if zero == 0 and not isinstance(zero, float):
+                sheet.check(f"i {symbol} 0", lambda b, v, f=f: f(v.i, 0))
+                sheet.check(f"0 {symbol} i", lambda b, v, f=f: f(0, v.i))
+        sheet.check(f"zeros {zero}", lambda b, v, zero=zero: b.full((7,), zero) * v.x / b.full((7,), zero))
+        sheet.check(f"where {zero}", lambda b, v, zero=zero: b.where(v.x > 0, zero, -zero))
+    sheet.check("x - x", lambda b, v: v.x - v.x)
+    sheet.check("x / x", lambda b, v: v.x / v.x)
+    sheet.check("x == x", lambda b, v: v.x == v.x)
+    x = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, -3.0, 2.5], "f4")
+    sheet.run(x=x, i=np.array([-9, 9, 0, 1, -1, 2**31 - 1, -(2**31)], "i4"))
+
+
 def test_a_python_integer_that_does_not_fit_is_refused() -> None:
     b = gs.Builder("net")
     x, y = b.input("x", (3,), "uint8"), b.input("y", (3,), "int8")
