@@ -65,6 +65,11 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
     return tirx.Select(condition, a, b)
 
 
+def reinterpret(dtype: str, x: Expr) -> Expr:
+    """The bits of ``x`` as a value of another dtype of the same width."""
+    return tirx.reinterpret(dtype, x)
+
+
 def if_then_else(condition: Expr, a: Expr, b: Expr) -> Expr:
     """``a`` or ``b``; only the chosen one is computed, so that the other's loads never happen."""
     return tirx.if_then_else(condition, a, b)
@@ -424,6 +429,10 @@ def serial_device(
 
 def te_placeholder(name: str, shape: Sequence[Expr], dtype: str) -> Any:
     return te.placeholder(tuple(shape), dtype, name)
+
+
+def is_te_tensor(x: Any) -> bool:
+    return isinstance(x, te.Tensor)
 
 
 def te_compute(name: str, shape: Sequence[Expr], body: Callable[..., Any]) -> Any:

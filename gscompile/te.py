@@ -7,7 +7,8 @@
     func = te.create_prim_func([A, I, B])
 
 They are the very declarations that the builder's values are made of: a gather is a ``te.compute`` of its index map, a scatter
-a TE extern that holds the TIR of the formula.  Arguments, shapes and errors are those of the builder's methods.
+a TE extern that holds the TIR of the formula.  Arguments, shapes and errors are those of the builder's methods;
+what only a call could tell about symbolic sizes is not checked.
 
 A tensor expression cannot raise.  Under ``bounds="raise"`` a gather clamps the address and a scatter drops the point, so nothing
 is read or written out of range, and :func:`first_invalid` declares a tensor that says whether, and where, an index was.
@@ -15,7 +16,7 @@ is read or written out of range, and :func:`first_invalid` declares a tensor tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from gscompile._tvm import Buffer, Expr, PrimFunc, Stmt
 from gscompile.bounds import Bounds
 from gscompile.builder import Builder
 from gscompile.dims import Dim, SymDim
+from gscompile.errors import ArgumentError, DTypeError
 from gscompile.graph import Graph, Value
 from gscompile.index_map import IndexMap
 from gscompile.ops.base import Inline, Leaf, Sizes, ravel
@@ -45,12 +47,22 @@ class TensorElement:
     is_buffer: bool = False
 
     def __call__(self, *coords: Expr) -> Expr:
-        return T.load(self.source, *(coords or (T.const(0),))) if self.is_buffer else self.source(*coords)
+        value = T.load(self.source, *(coords or (T.const(0),))) if self.is_buffer else self.source(*coords)
+        return _bits(value) if T.dtype_of(value) == "bfloat16" else value
+
+
+def _bits(x: Expr) -> Expr:
+    """The bits of a bfloat16, with which gscompile computes, by way of float32: TVM cannot reinterpret a bfloat16 on llvm."""
+    return T.cast("uint16", T.reinterpret("uint32", T.cast("float32", x)) >> T.const(16, "uint32"))
+
+
+def _from_bits(x: Expr) -> Expr:
+    return T.cast("bfloat16", T.reinterpret("float32", T.cast("uint32", x) << T.const(16, "uint32")))
 
 
 @dataclass(slots=True)
 class Shapes:
-    """Reads te shapes as dimensions: constants as ints, everything else as a size of its own."""
+    """Reads te shapes as dimensions: constants as ints, every other expression as a size of its own."""
 
     sizes: dict[str, Expr] = field(default_factory=dict)
 
@@ -62,7 +74,7 @@ class Shapes:
         if value is not None:
             return value
         for name, known in self.sizes.items():
-            if T.same_expr(known, T.int64(d)):
+            if T.constant_value(known - T.int64(d)) == 0:
                 return SymDim.var(name)
         name = f"d{len(self.sizes)}"
         self.sizes[name] = T.int64(d)
@@ -158,43 +170,58 @@ def reference(graph: Graph) -> PrimFunc:
     return T.te_prim_func([*given, *results])
 
 
-def _apply(method: str, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Tensor:
-    """One method of the builder, applied to te tensors."""
+def _apply(method: str, arguments: Mapping[str, Any], *args: Any, **kwargs: Any) -> Tensor:
+    """One method of the builder, applied to te tensors; only ``src`` may be a scalar instead."""
     shapes = Shapes()
     builder = Builder("te")
-    types = [shapes.type_of(t) for t in tensors]
-    values = [builder.input(f"arg{k}", t.shape, t.dtype) for k, t in enumerate(types)]
+    tensors: list[Tensor] = []
+    values: list[Value | bool | int | float] = []
+    for name, x in arguments.items():
+        if name == "src" and isinstance(x, (bool, int, float)):
+            values.append(x)
+            continue
+        _need_tensor(method, name, x)
+        type = shapes.type_of(x)
+        tensors.append(x)
+        values.append(builder.input(name, type.shape, type.dtype))
     result = getattr(builder, method)(*values, *args, **kwargs)
-    builder.output(result)
     graph = Graph(builder.name, tuple(builder._values), (result,), ())
-    return declare(graph, tensors, Sizes(shapes.sizes))[id(result)]
+    found = declare(graph, tensors, Sizes(shapes.sizes))[id(result)]
+    if not any(str(t.dtype) == "bfloat16" for t in tensors):
+        return found
+    return T.te_compute(f"{result.name}_bfloat16", found.shape, lambda *c: _from_bits(found(*c)))
+
+
+def _need_tensor(op: str, argument: str, x: Any) -> None:
+    if not T.is_te_tensor(x):
+        raise ArgumentError(f"{op}: {argument} must be a te.Tensor; got {x!r}")
 
 
 def gather(data: Tensor, index: Tensor, dim: int = 0, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.gather`."""
-    return _apply("gather", [data, index], dim, **options)
+    return _apply("gather", {"data": data, "index": index}, dim, **options)
 
 
 def gather_nd(
     data: Tensor, index: Tensor, dims: Sequence[int] | None = None, batch_dims: int = 0, **options: Any
 ) -> Tensor:
     """See :meth:`gscompile.Builder.gather_nd`."""
-    return _apply("gather_nd", [data, index], dims, batch_dims, **options)
+    return _apply("gather_nd", {"data": data, "index": index}, dims, batch_dims, **options)
 
 
 def take(data: Tensor, index: Tensor, axis: int = 0, batch_dims: int = 0, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.take`."""
-    return _apply("take", [data, index], axis, batch_dims, **options)
+    return _apply("take", {"data": data, "index": index}, axis, batch_dims, **options)
 
 
 def gather_map(data: Tensor, index: Tensor, map: IndexMap, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.gather_map`."""
-    return _apply("gather_map", [data, index], map, **options)
+    return _apply("gather_map", {"data": data, "index": index}, map, **options)
 
 
 def scatter(data: Tensor, index: Tensor, src: Tensor, dim: int = 0, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.scatter`."""
-    return _apply("scatter", [data, index, src], dim, **options)
+    return _apply("scatter", {"data": data, "index": index, "src": src}, dim, **options)
 
 
 def scatter_nd(
@@ -206,17 +233,17 @@ def scatter_nd(
     **options: Any,
 ) -> Tensor:
     """See :meth:`gscompile.Builder.scatter_nd`."""
-    return _apply("scatter_nd", [data, index, src], dims, batch_dims, **options)
+    return _apply("scatter_nd", {"data": data, "index": index, "src": src}, dims, batch_dims, **options)
 
 
 def put(data: Tensor, index: Tensor, src: Tensor, axis: int = 0, batch_dims: int = 0, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.put`."""
-    return _apply("put", [data, index, src], axis, batch_dims, **options)
+    return _apply("put", {"data": data, "index": index, "src": src}, axis, batch_dims, **options)
 
 
 def scatter_map(data: Tensor, index: Tensor, src: Tensor, map: IndexMap, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.scatter_map`."""
-    return _apply("scatter_map", [data, index, src], map, **options)
+    return _apply("scatter_map", {"data": data, "index": index, "src": src}, map, **options)
 
 
 def first_invalid(data: Tensor, index: Tensor, map: IndexMap, *, negative: bool = True) -> Tensor:
@@ -224,8 +251,14 @@ def first_invalid(data: Tensor, index: Tensor, map: IndexMap, *, negative: bool 
 
     Returns: a scalar int64 tensor; 2^63 - 1 where every index is valid.
     """
+    _need_tensor("first_invalid", "data", data)
+    _need_tensor("first_invalid", "index", index)
+    if not isinstance(map, IndexMap):
+        raise ArgumentError(f"first_invalid: map must be a gs.IndexMap; got {map!r}")
     shapes = Shapes()
     data_type, index_type = shapes.type_of(data), shapes.type_of(index)
+    if not index_type.dtype.is_integer:
+        raise DTypeError(f"first_invalid: index must have an integer dtype; got {index_type.dtype}")
     map.check("first_invalid", data_type.shape, index_type.shape)
     sizes = Sizes(shapes.sizes)
     addressing = Addressing(map, Bounds.RAISE, negative)

@@ -43,6 +43,7 @@ LARGE = {"llvm": 40_000, "cuda": 5_000}  # points: above what is done on one thr
 
 PAGE = mmap.PAGESIZE
 CANARY = 0xA5
+PROT_NONE = 0  # <sys/mman.h>
 _mprotect = ctypes.CDLL(None, use_errno=True).mprotect
 _mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
@@ -70,7 +71,7 @@ class Fence:
         offset = PAGE + ((room - nbytes) // self.align * self.align if self.at_end else 0)
         everything[:] = CANARY
         for page in (0, PAGE + room):
-            if _mprotect(everything.ctypes.data + page, PAGE, mmap.PROT_NONE if hasattr(mmap, "PROT_NONE") else 0):
+            if _mprotect(everything.ctypes.data + page, PAGE, PROT_NONE):
                 raise OSError(ctypes.get_errno(), "mprotect")
         self.slack += [everything[PAGE:offset], everything[offset + nbytes : PAGE + room]]
         array: Array = np.ndarray(shape, dtype, region, offset)
@@ -94,7 +95,7 @@ class Fence:
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["gscompile", __name__])  # children are forked from a process that has imported them
 
-MEMORY = 8 << 30  # bytes of addresses, so that a runaway child ends by itself
+MEMORY = 16 << 30  # bytes of addresses, so that a runaway child ends by itself
 
 Say = Callable[[str], None]
 

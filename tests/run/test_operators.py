@@ -684,7 +684,7 @@ def test_reductions_of_nothing() -> None:
         with pytest.raises(gs.ShapeError, match="no elements"):
             f()
     b.output(b.max(y, 0), b.argmin(y, 0))
-    largest, where = b.build()(np.zeros((0, 3), "f4"))
+    largest, where = b.build()(np.zeros((0, 3), "f4"), np.zeros((0, 3), "f4"))
     assert largest.tolist() == [-np.inf] * 3 and where.tolist() == [0] * 3
 
 
