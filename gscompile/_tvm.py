@@ -105,11 +105,11 @@ def maximum(a: Expr, b: Expr) -> Expr:
 
 
 def floordiv(a: Expr, b: Any) -> Expr:
-    return tirx.floordiv(a, b)
+    return tirx.floordiv(_rising(a), b)
 
 
 def floormod(a: Expr, b: Any) -> Expr:
-    return tirx.floormod(a, b)
+    return tirx.floormod(_rising(a), b)
 
 
 def truncdiv(a: Expr, b: Any) -> Expr:
@@ -123,6 +123,25 @@ def truncmod(a: Expr, b: Any) -> Expr:
 def hidden(x: Expr) -> Expr:
     """An integer behind a ``^ 0`` that TVM's simplifier does not look through."""
     return tirx.BitwiseXor(x, tirx.const(0, dtype_of(x)))
+
+
+def _rising(x: Expr) -> Expr:
+    """``x`` as a dividend: hidden where it falls as a variable in it rises.
+
+    FlattenBuffer of TVM 0.27 takes ``(255 - k) // 6`` for ``42 + -k // 6``.
+    """
+    return hidden(x) if _falls(x) else x
+
+
+def _falls(x: Expr) -> bool:
+    """Whether a variable may have a negative coefficient."""
+    if isinstance(x, (tirx.Add, tirx.Mul)):
+        return any(_falls(y) or (isinstance(x, tirx.Mul) and _is_negative(y)) for y in (x.a, x.b))
+    return isinstance(x, tirx.Sub) and (_falls(x.a) or not isinstance(x.b, tirx.IntImm))
+
+
+def _is_negative(x: Expr) -> bool:
+    return isinstance(x, tirx.IntImm) and int(x.value) < 0
 
 
 def isnan(x: Expr) -> Expr:
@@ -405,7 +424,7 @@ def serial_device(
             k = tirx.Var("k", "int64") if backward else s.loop_var
             body = visit(s.body)
             if backward:
-                body = seq(tirx.Bind(s.loop_var, s.extent - 1 - k), body)
+                body = seq(tirx.Bind(s.loop_var, hidden(s.extent - 1 - k)), body)
             return tirx.For(k, s.min, s.extent, tirx.ForKind.SERIAL, body, None)
         if isinstance(s, tirx.For):
             return tirx.For(s.loop_var, s.min, s.extent, s.kind, visit(s.body), None)
