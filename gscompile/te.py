@@ -11,7 +11,9 @@ a TE extern that holds the TIR of the formula.  Arguments, shapes and errors are
 what only a call could tell about symbolic sizes is not checked.
 
 A tensor expression cannot raise.  Under ``bounds="raise"`` a gather clamps the address and a scatter drops the point, so nothing
-is read or written out of range, and :func:`first_invalid` declares a tensor that says whether, and where, an index was.
+is read or written out of range, and :func:`first_invalid` declares a tensor that says whether, and where, an index was.  On an
+axis that turns out empty, where no index is valid, a gather under ``raise``, ``clip`` or ``wrap`` gives 0, and a scatter drops
+the point.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from gscompile.bounds import Bounds
 from gscompile.builder import Builder
 from gscompile.dims import Dim, SymDim
 from gscompile.errors import ArgumentError, DTypeError
+from gscompile.frontend.base import flag
 from gscompile.graph import Graph, Value
 from gscompile.index_map import IndexMap
 from gscompile.ops.base import Inline, Leaf, Sizes, ravel
@@ -47,13 +50,20 @@ class TensorElement:
     is_buffer: bool = False
 
     def __call__(self, *coords: Expr) -> Expr:
-        value = T.load(self.source, *(coords or (T.const(0),))) if self.is_buffer else self.source(*coords)
+        value = T.load(self.source, *coords) if self.is_buffer else self.source(*coords)
         return _bits(value) if T.dtype_of(value) == "bfloat16" else value
 
 
 def _bits(x: Expr) -> Expr:
     """The bits of a bfloat16, with which gscompile computes, by way of float32: TVM cannot reinterpret a bfloat16 on llvm."""
     return T.cast("uint16", T.reinterpret("uint32", T.cast("float32", x)) >> T.const(16, "uint32"))
+
+
+def _in_bits(t: Tensor) -> Tensor:
+    """A bfloat16 tensor as one of its bits, which a reduction's formula can name: TVM loses a bfloat16 loaded in a let."""
+    if str(t.dtype) != "bfloat16":
+        return t
+    return T.te_compute(f"{t.op.name}_bits", t.shape, lambda *c: _bits(t(*c)))
 
 
 def _from_bits(x: Expr) -> Expr:
@@ -103,7 +113,7 @@ def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
             data, index, src = (TensorElement(a.type, b, True) for a, b in zip(v.args, ins, strict=True))
             return formula(scatter, out, v.dtype, data, index, src, sizes)
 
-        return T.te_extern(v.name, shape, v.dtype.tir, args, body)
+        return T.te_extern(v.name, shape, v.dtype.tir, [_in_bits(t) for t in args], body)
     source, element = v.args[0].type, elements[0]
     assert isinstance(op, (Reduce, ArgReduce))
     reduced = sizes.shape([source.shape[a] for a in op.axes])
@@ -183,7 +193,8 @@ def _apply(method: str, arguments: Mapping[str, Any], *args: Any, **kwargs: Any)
         _need_tensor(method, name, x)
         type = shapes.type_of(x)
         tensors.append(x)
-        values.append(builder.input(name, type.shape, type.dtype))
+        # the result may be given any name
+        values.append(builder.input(f"{name}_" if kwargs.get("name") == name else name, type.shape, type.dtype))
     result = getattr(builder, method)(*values, *args, **kwargs)
     graph = Graph(builder.name, tuple(builder._values), (result,), ())
     found = declare(graph, tensors, Sizes(shapes.sizes))[id(result)]
@@ -261,7 +272,7 @@ def first_invalid(data: Tensor, index: Tensor, map: IndexMap, *, negative: bool 
         raise DTypeError(f"first_invalid: index must have an integer dtype; got {index_type.dtype}")
     map.check("first_invalid", data_type.shape, index_type.shape)
     sizes = Sizes(shapes.sizes)
-    addressing = Addressing(map, Bounds.RAISE, negative)
+    addressing = Addressing(map, Bounds.RAISE, flag("first_invalid", "negative", negative))
     element = TensorElement(index_type, index)
     grid_shape = map.grid_shape(index_type.shape)
     none = T.const(T.INT64_MAX)

@@ -8,7 +8,7 @@ from typing import Any
 from gscompile.bounds import Bounds
 from gscompile.bounds import bounds as bounds_of
 from gscompile.dims import Shape, product, shape_str
-from gscompile.errors import BoundsError, DTypeError, ShapeError
+from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axis_of, flag, int_of, ints_of, scalar_of
 from gscompile.graph import Value
 from gscompile.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
@@ -289,7 +289,7 @@ class IndexOps(GraphBuilder):
 
     def _addressing(self, op: str, data: Value, index: Value, map: IndexMap, bounds: str, negative: bool) -> Addressing:
         if not isinstance(map, IndexMap):
-            raise ShapeError(f"{op}: map must be a gs.IndexMap; got {map!r}")
+            raise ArgumentError(f"{op}: map must be a gs.IndexMap; got {map!r}")
         self._require(map.check(op, data.shape, index.shape))
         policy = bounds_of(bounds, op)
         points = product(index.shape[j] for j in map.grid_axes)

@@ -64,7 +64,12 @@ class Addressing:
     ) -> tuple[list[Expr], Expr | None]:
         """Every component's start, and whether all are in range (None: they always are)."""
         found = [self.start(k, index, grid, data, sizes, checked) for k in range(self.map.components)]
-        return [s.coord for s in found], T.all_of(s.ok for s in found)
+        conditions = [s.ok for s in found]
+        if not checked and self.bounds in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP):
+            # an address cannot be clamped into an axis without a valid position
+            counts = [data[a] - self.map.slice_size(a) + 1 for a in self.map.indexed_axes]
+            conditions += [sizes(c) > 0 for c in counts if not isinstance(c, int) or c <= 0]
+        return [s.coord for s in found], T.all_of(conditions)
 
     def valid(self, component: int, index: Element, grid: Coords, data: Sequence[Dim], sizes: Sizes) -> Expr:
         """Whether an index value passes: in range under ``raise``, a non-empty axis under ``clip`` and ``wrap``."""
@@ -111,7 +116,8 @@ class Addressing:
 class Gather(Inline):
     """Arguments: data, index.  Result: shape ``map.points_shape(data, index)``, data's dtype.
 
-    Under ``raise`` the addresses are clamped unless ``checked`` says that the indices were found in range before.
+    Under ``raise`` the addresses are clamped unless ``checked`` says that the indices were found in range before.  A point that
+    has nowhere to point to, on an axis without a valid position, is then 0.
     """
 
     spelled: str

@@ -96,7 +96,7 @@ def formula(op: Scatter, out: Buffer, dtype: DType, data: Element, index: Elemen
     acc_type = op.reduction.accumulator(dtype)
     extents = sizes.shape(shape)
     count = T.buffer("count", extents if extents else [1], "int64", align=8)
-    total = T.buffer("total", extents if extents else [1], acc_type.name, align=acc_type.itemsize)
+    total = T.buffer("total", extents if extents else [1], acc_type.tir, align=acc_type.itemsize)
     at: Callable[[Coords], Coords] = lambda c: c if len(c) else [T.const(0)]  # noqa: E731
 
     def begin(c: Coords) -> Stmt:
@@ -116,7 +116,7 @@ def formula(op: Scatter, out: Buffer, dtype: DType, data: Element, index: Elemen
 
     def end(c: Coords) -> Stmt:
         hits = T.load(count, *at(c)) if op.counts else None
-        return T.store(out, at(c), op.finish(dtype, T.load(total, *at(c)), hits))
+        return T.store(out, c, op.finish(dtype, T.load(total, *at(c)), hits))
 
     return T.seq(
         T.allocate(total),
