@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import tvm
 
@@ -104,6 +103,8 @@ _LANGUAGE = r"""
 #define __launch_bounds__(...)
 struct Dim { unsigned x; };
 static thread_local Dim blockIdx, threadIdx;
+#define GS_MIN_MAX(T) inline T min(T a, T b) { return b < a ? b : a; } inline T max(T a, T b) { return a < b ? b : a; }
+GS_MIN_MAX(int) GS_MIN_MAX(unsigned) GS_MIN_MAX(long) GS_MIN_MAX(unsigned long) GS_MIN_MAX(float) GS_MIN_MAX(double)
 inline float __int_as_float(int i) { float f; __builtin_memcpy(&f, &i, 4); return f; }
 inline double __longlong_as_double(long long i) { double d; __builtin_memcpy(&d, &i, 8); return d; }
 template <class T> T gs_swap(T* p, T v) { T old = *p; *p = v; return old; }
@@ -144,12 +145,12 @@ def _toolkit() -> Path | None:
     )
 
 
-def on_cpu(builders: list[gs.Builder], folder: Path, *, deterministic: bool = False) -> list[Module]:
-    """Modules whose kernels are the CUDA text, compiled for the CPU; the graphs' names must differ."""
+def on_cpu(builders: list[gs.Builder], folder: Path) -> list[tuple[Module, str]]:
+    """Modules whose kernels are the CUDA text, compiled for the CPU, and that text; the graphs' names must differ."""
     cuda = resolve({"kind": "cuda", "arch": ARCH})
-    lowered = [lower(b.graph(), cuda.facts, (), deterministic) for b in builders]
-    modules = [Module(low, cuda) for low in lowered]
-    texts = [Text.of(m.source("cuda")) for m in modules]
+    modules = [Module(lower(b.graph(), cuda.facts), cuda) for b in builders]
+    sources = [m.source("cuda") for m in modules]
+    texts = [Text.of(source) for source in sources]
     functions = {name: code for t in texts for name, code in t.functions.items()}
     code = [_LANGUAGE, common_header(), *functions.values(), _LAUNCH]
     for t in texts:
@@ -162,7 +163,7 @@ def on_cpu(builders: list[gs.Builder], folder: Path, *, deterministic: bool = Fa
     # a misaligned vector, or a division by zero, ends the process
     checks = "-fsanitize=alignment,integer-divide-by-zero,bounds -fsanitize-undefined-trap-on-error"
     command = (
-        f"g++ -O1 -w -std=c++17 -ffp-contract=off -fwrapv {checks} -shared -fPIC -I{_toolkit()} -o {library} {source}"
+        f"g++ -O0 -w -std=c++17 -ffp-contract=off -fwrapv {checks} -shared -fPIC -I{_toolkit()} -o {library} {source}"
     )
     done = subprocess.run(command.split(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]
@@ -173,7 +174,7 @@ def on_cpu(builders: list[gs.Builder], folder: Path, *, deterministic: bool = Fa
         host.import_module(kernels)
         m._function = m._library[m.name]
         m._target = replace(cuda, facts=replace(cuda.facts, kind="llvm"))  # arrays are on the CPU
-    return modules
+    return list(zip(modules, sources, strict=True))
 
 
 def _launcher(name: str, parameters: str) -> str:
@@ -188,7 +189,3 @@ def _launcher(name: str, parameters: str) -> str:
         f"  if (n != {n + 2}) return -1;\n"
         f"  return gs_launch(a[{n}].i, a[{n + 1}].i, [&] {{ {name}({', '.join(arguments)}); }}, result);\n}}"
     )
-
-
-def run_on_cpu(builder: gs.Builder, folder: Path, *arrays: Any, deterministic: bool = False) -> Any:
-    return on_cpu([builder], folder, deterministic=deterministic)[0](*arrays)

@@ -1,0 +1,423 @@
+"""The cuda rules one by one, against the oracle, without a GPU.
+
+Every case is run twice: emulated with the threads from last to first (:mod:`gscompile.emulation`), and as the CUDA text itself
+with the threads shuffled (:mod:`tests.cuda_text`).  A case names the rule that it is about, and is wrong if another rule takes
+its place.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile import _tvm as T
+from gscompile.emulation import emulate
+from gscompile.nests import Nest, ScatterNest
+from schedules import Context
+from schedules.cuda.points import over_points
+from schedules.cuda.scatter import copy_base
+from tests import cuda_text, oracle
+from tests.cases import random_data
+from tests.oracle import Array, assert_same
+
+SCATTERS = {"direct", "last-writer", "ordered", "atomics"}
+RULES = {"vectors", "cells", "folds", *SCATTERS}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph whose only output is made by one rule.
+
+    Attributes:
+        declare: adds the graph to a builder.
+        runs: inputs, and the result.
+        exact: results are compared bit by bit; otherwise sums of floats may differ by rounding.
+        access: bytes that a thread moves at once, where that is more than one element.
+    """
+
+    name: str
+    rule: str
+    declare: Callable[[gs.Builder], gs.Value]
+    runs: Sequence[tuple[tuple[Array, ...], Array]]
+    exact: bool = True
+    access: int = 0
+
+    def builder(self) -> gs.Builder:
+        b = gs.Builder(self.name)
+        b.output(self.declare(b))
+        return b
+
+    def check(self, module: Any) -> None:
+        assert [rule for _, rule in module.stats.kernels] == [self.rule]
+        for arrays, want in self.runs:
+            before = [a.copy() for a in arrays]
+            got = module(*arrays)
+            if self.exact:
+                assert_same(got, want, signed_zero=False)
+            else:
+                np.testing.assert_allclose(
+                    got.astype("f8"), want.astype("f8"), rtol=1e-2 if want.itemsize < 4 else 1e-5
+                )
+            assert all(a.tobytes() == was.tobytes() for a, was in zip(arrays, before, strict=True))
+            if len(arrays) == 3 and arrays[0].shape == want.shape and self.rule in SCATTERS:
+                out = arrays[0].copy()
+                assert module(out, *arrays[1:], out=out) is out
+                self.compare(out, want)
+
+    def compare(self, got: Array, want: Array) -> None:
+        if self.exact:
+            assert_same(got, want, signed_zero=False)
+        else:
+            np.testing.assert_allclose(got.astype("f8"), want.astype("f8"), rtol=1e-2 if want.itemsize < 4 else 1e-5)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+CASES: list[Case] = []
+
+
+def case(name: str, rule: str, declare: Callable[[gs.Builder], gs.Value], *runs: Any, **options: Any) -> None:
+    CASES.append(Case(name, rule, declare, runs, **options))
+
+
+# -- maps -------------------------------------------------------------------------------------------------------------
+
+
+def gather_rows(dtype: str, width: int, static: bool, **policy: Any) -> None:
+    """Rows of a table; with an empty index, an empty table, and values out of range where the policy allows that."""
+    wild = "bounds" in policy
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x = b.input("x", (9 if static else "n", width), dtype)
+        return b.take(x, b.input("i", (7 if static else "k",), "int64"), **policy)
+
+    def run(n: int, k: int) -> Any:
+        x = random_data(rng(n), (n, width), dtype)
+        i = rng(k).integers(-3 * n, 3 * n, k) if wild else rng(k).integers(-n, n, k)
+        bounds = policy.get("bounds", "raise")
+        return (x, i), oracle.gather_ref(x, i, oracle.take_map(x.shape, i.shape, 0), bounds, fill=policy.get("fill", 0))
+
+    runs = [run(9, 7)] if static else [run(9, 7), run(400, 300), run(9, 0)]
+    shape = "static" if static else "symbolic"
+    size = np.dtype(dtype).itemsize
+    access = math.gcd(16, width * size) if dtype != "bool" else size
+    name = f"rows_{dtype}_{width}_{shape}_{policy.get('bounds', 'raise')}"
+    vectors = access > size
+    case(name, "vectors" if vectors else "cells", declare, *runs, access=access if vectors else 0)
+
+
+for dtype in ("int8", "uint16", "float16", "int32", "float32", "uint64", "float64", "bool"):
+    gather_rows(dtype, 64, static=False)
+    gather_rows(dtype, 6, static=True)
+gather_rows("float32", 5, static=False)
+gather_rows("int8", 3, static=True)
+for bounds in ("clip", "wrap", "fill"):
+    gather_rows("float32", 12, static=False, bounds=bounds)
+gather_rows("float16", 8, static=False, bounds="fill", fill=-1.5)
+gather_rows("int8", 4, static=False, bounds="fill", fill=-7)
+
+
+def other_maps() -> None:
+    x, y = random_data(rng(1), (5, 6, 8), "float32"), random_data(rng(2), (5, 6, 8), "float32")
+    i = rng(3).integers(0, 6, (3, 2))
+    nd = rng(4).integers(0, 5, (4, 2))
+
+    def inputs(b: gs.Builder) -> tuple[gs.Value, gs.Value]:
+        return b.input("x", ("n", "m", 8), "float32"), b.input("y", ("n", "m", 8), "float32")
+
+    def index(b: gs.Builder, *shape: Any) -> gs.Value:
+        return b.input("i", shape, "int64")
+
+    case(
+        "take_axis_1",
+        "vectors",
+        lambda b: b.take(inputs(b)[0], index(b, "k", 2), axis=1),
+        ((x, y, i), x[:, i]),
+        access=16,
+    )
+    case(
+        "gather_nd_slices",
+        "vectors",
+        lambda b: b.gather_nd(inputs(b)[0], index(b, "k", 2)),
+        ((x, y, nd), x[nd[:, 0], nd[:, 1]]),
+        access=16,
+    )
+    case("take_last_axis", "cells", lambda b: b.take(inputs(b)[0], index(b, "k", 2), axis=2), ((x, y, i), x[:, :, i]))
+    case("sum_of_two", "cells", lambda b: (lambda p, q: p + q * 0.5)(*inputs(b)), ((x, y), x + y * np.float32(0.5)))
+    case("transposed", "cells", lambda b: b.transpose(inputs(b)[0], [0, 2, 1]), ((x, y), x.transpose(0, 2, 1)))
+    case("flipped", "cells", lambda b: b.flip(inputs(b)[0], 2), ((x, y), x[:, :, ::-1]))
+    case("sliced", "cells", lambda b: inputs(b)[0][:, :, 1:5], ((x, y), x[:, :, 1:5]))  # alignment is lost
+    case("rows_of_slices", "vectors", lambda b: inputs(b)[0][1:, ::2], ((x, y), x[1:, ::2]), access=16)
+    case("scalar", "cells", lambda b: b.full((), 2.5), ((), np.array(2.5, "f4")))
+
+
+other_maps()
+
+
+# -- reductions over axes ---------------------------------------------------------------------------------------------
+
+
+def folds() -> None:
+    x = random_data(rng(5), (5, 7, 3), "int32")
+    f = rng(6).standard_normal((5, 7, 3)).astype("f4")
+    e = np.zeros((0, 7, 3), "f4")
+
+    def over(method: str, dtype: str, *args: Any) -> Callable[[gs.Builder], gs.Value]:
+        return lambda b: getattr(b, method)(b.input("x", ("n", 7, 3), dtype), *args)
+
+    case("max", "folds", over("max", "int32", 1), ((x,), x.max(1)), ((x[:0],), x[:0].max(1)))
+    case("prod", "folds", over("prod", "int32", [0, 2]), ((x,), x.prod((0, 2))))
+    case("sum", "folds", over("sum", "float32"), ((f,), np.asarray(f.sum())), ((e,), np.zeros((), "f4")), exact=False)
+    case("mean", "folds", over("mean", "float32", 0), ((f,), f.mean(0)), exact=False)
+    case("argmax", "folds", over("argmax", "float32", 2), ((f,), f.argmax(2)), ((e,), e.argmax(2)))
+    case("argmin", "folds", over("argmin", "float32", 0), ((f,), f.argmin(0)))
+
+
+folds()
+
+
+# -- scatters ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A scatter's shapes and map; ``symbols`` are declared extents."""
+
+    name: str
+    data: tuple[int, ...]
+    index: tuple[int, ...]
+    map: oracle.Map
+    call: Callable[..., gs.Value]
+    shapes: tuple[Any, Any, Any]
+    high: tuple[int, ...]
+
+
+def layouts(data: tuple[int, ...], k: int) -> dict[str, Layout]:
+    """Elements, rows, blocks on two axes, slices that overlap, and windows that cover half an axis."""
+    n, m = data
+    # slices of 2 x m at row i[0], column 0
+    slices = oracle.Map((("indexed", 0, 0), ("window", 1)), 1, (2, m), (("index", 0), ("window", 0), ("window", 1)))
+    half = oracle.Map((("indexed", 0, None), ("window", 0)), None, (4,), (("window", 0), ("index", 0)))
+
+    def by_map(map: oracle.Map) -> Callable[..., gs.Value]:
+        from tests.cases import to_gs_map
+
+        return lambda b, *a, **o: b.scatter_map(*a, to_gs_map(map), **o)
+
+    found = [
+        Layout(
+            "elements",
+            data,
+            (k, m),
+            oracle.element_map(data, (k, m), 0),
+            lambda b, *a, **o: b.scatter(*a, 0, **o),
+            (("n", m), ("k", m), ("k", m)),
+            (n,),
+        ),
+        Layout(
+            "rows",
+            data,
+            (k,),
+            oracle.take_map(data, (k,), 0),
+            lambda b, *a, **o: b.put(*a, **o),
+            (("n", m), ("k",), ("k", m)),
+            (n,),
+        ),
+        Layout(
+            "columns",
+            data,
+            (k,),
+            oracle.take_map(data, (k,), 1),
+            lambda b, *a, **o: b.put(*a, 1, **o),
+            (("n", m), ("k",), ("n", "k")),
+            (m,),
+        ),
+        Layout(
+            "cells",
+            data,
+            (k, 2),
+            oracle.nd_map(data, (k, 2)),
+            lambda b, *a, **o: b.scatter_nd(*a, **o),
+            (("n", m), ("k", 2), ("k",)),
+            (n, m),
+        ),
+        Layout("slices", data, (k, 1), slices, by_map(slices), ((n, m), ("k", 1), ("k", 2, m)), (n - 1,)),
+        Layout("halves", data, (k,), half, by_map(half), ((n, m), ("k",), (4, "k")), (n,)),
+    ]
+    return {layout.name: layout for layout in found}
+
+
+def scatters(
+    rule: str, dtype: str, reduction: str, layout: str, *, unique: bool = False, bounds: str = "raise", **options: Any
+) -> None:
+    include_self = options.get("include_self", True)
+
+    def run(n: int, k: int) -> Any:
+        s = layouts((n, 8), k)[layout]
+        seed = rng(n + k)
+        data = random_data(seed, s.data, dtype)
+        index = np.zeros(s.index, "int64")
+        for c, high in enumerate(s.high):
+            part = index[..., c : c + 1] if s.map.vector_axis is not None else index
+            low, top = (-2 * high - 1, 2 * high + 1) if bounds == "fill" else (0, high)
+            part[...] = seed.integers(low, max(top, 1), part.shape)
+        if unique:
+            index = seed.permutation(max(s.high[0], k))[:k].astype("int64")
+            index = index if s.map.vector_axis is None else index[:, None]
+            index = np.broadcast_to(index[:, None], s.index).copy() if len(s.index) > index.ndim else index
+        src = random_data(seed, s.map.points_shape(s.index), dtype)
+        want = oracle.scatter_ref(data, index, src, s.map, reduction, include_self, bounds)
+        return (data, index, src), want
+
+    def declare(b: gs.Builder) -> gs.Value:
+        s = layouts((9, 8), 1)[layout]
+        x = b.input("x", s.shapes[0], dtype)
+        i = b.input("i", s.shapes[1], "int64")
+        v = b.input("v", s.shapes[2], dtype)
+        return s.call(b, x, i, v, reduction=reduction, unique=unique, bounds=bounds, **options)
+
+    most = 7 if unique else 40
+    runs = [run(9, most), run(9, 1), run(9, 0)]
+    if layout not in ("slices", "halves", "columns"):
+        runs += [run(0, 0)] if bounds == "raise" else [run(0, 0), run(0, 5)]
+    floats = dtype.startswith(("float", "bfloat")) and reduction in ("add", "sub", "mul", "mean")
+    exact = not floats or rule in ("direct", "ordered")
+    what = "_".join(str(v) for v in (rule.replace("-", "_"), dtype, reduction, layout, bounds, *options.values()))
+    case(what, rule, declare, *runs, exact=exact)
+
+
+ALL = ("elements", "rows", "columns", "cells", "slices", "halves")
+for layout in ALL:
+    scatters("last-writer", "float32", "update", layout)
+    scatters("atomics", "int32", "add", layout)
+    scatters("atomics", "int64", "mean", layout)
+    scatters("atomics", "int32", "sub", layout, include_self=False)
+    scatters("ordered", "float32", "add", layout, deterministic=True)
+    scatters("ordered", "float16", "mean", layout, deterministic=True, include_self=False)
+for dtype in ("int8", "float16", "bfloat16", "uint64", "bool"):
+    scatters("last-writer", dtype, "update", "rows", bounds="fill")
+    scatters("last-writer", dtype, "update", "elements")
+for layout in ("elements", "rows"):
+    scatters("direct", "float32", "update", layout, unique=True)
+    scatters("direct", "int8", "update", layout, unique=True)
+    scatters("direct", "float16", "add", layout, unique=True)
+    scatters("direct", "float32", "mean", layout, unique=True)
+    scatters("direct", "int64", "mean", layout, unique=True, include_self=False)
+for dtype in ("bool", "int8", "uint16", "int64", "uint64", "float16", "bfloat16", "float32", "float64"):
+    for reduction in ("add", "mul", "min", "max"):
+        scatters("atomics", dtype, reduction, "rows")
+        scatters("atomics", dtype, reduction, "elements", include_self=False)
+for dtype in ("uint8", "int16", "uint32", "float16", "float32", "float64"):
+    scatters("atomics", dtype, "sub", "elements")
+    scatters("atomics", dtype, "sub", "elements", include_self=False)
+    scatters("atomics", dtype, "mean", "elements")
+    scatters("atomics", dtype, "mean", "rows", include_self=False, bounds="fill")
+for dtype in ("float16", "bfloat16", "float32", "float64"):
+    for reduction in ("add", "sub", "mul", "min", "max", "mean"):
+        if (dtype, reduction) != ("float32", "add"):  # is among the layouts above
+            scatters("ordered", dtype, reduction, "elements", deterministic=True)
+
+NAMES = [c.name for c in CASES]
+
+
+def test_every_rule_has_cases() -> None:
+    assert {c.rule for c in CASES} == RULES
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("c", CASES, ids=NAMES)
+def test_emulated(c: Case) -> None:
+    """Backward: the order in which a result that depends on it is the most wrong."""
+    c.check(emulate(c.builder(), backward=True))
+
+
+class Racing:
+    """A user's rule for any scatter that lets points of one cell overwrite each other in whatever order they come."""
+
+    name = "racing"
+
+    def apply(self, nest: Nest, ctx: Context) -> Any:
+        if not isinstance(nest, ScatterNest):
+            return None
+        write = over_points(nest, ctx, lambda p: T.store(nest.out, p.cell, nest.src(p.grid, p.window)))
+        return T.seq(copy_base(nest, ctx, nest.out, nest.dtype), write)
+
+
+def test_a_race_is_found() -> None:
+    """The emulation's two orders tell a rule apart whose result depends on the order of threads."""
+    (c,) = (c for c in CASES if c.name == "last_writer_float32_update_rows_raise")
+    arrays, want = c.runs[0]
+    forward, backward = (emulate(c.builder(), rules=[Racing()], backward=b) for b in (False, True))
+    assert [rule for _, rule in forward.stats.kernels] == ["racing"]
+    assert_same(forward(*arrays), want)
+    assert not np.array_equal(backward(*arrays), want)
+
+
+def test_a_wrong_rule_is_found() -> None:
+    (c,) = (c for c in CASES if c.name == "last_writer_float32_update_rows_raise")
+    with pytest.raises(AssertionError, match="atomics"):
+        replace(c, rule="atomics").check(emulate(c.builder()))
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_the_first_bad_index_is_reported(backward: bool) -> None:
+    """The smallest row-major position of the first check that fails, over several blocks; nothing is written in place."""
+    b = gs.Builder("checks")
+    x, v = b.input("x", ("n", 4), "float32"), b.input("v", ("k", 4), "float32")
+    i, j = b.input("i", ("k", 2), "int64"), b.input("j", ("k",), "int32")
+    picked = b.gather_nd(b.reshape(x, (-1, 2, 2)), i)
+    b.output(b.put(x, j, v + b.sum(picked, 1, keepdims=True), reduction="add"))
+    m = emulate(b, backward=backward)
+    seed = rng(7)
+    data, src = seed.random((50, 4), np.float32), seed.random((600, 4), np.float32)
+    good_i, good_j = (
+        np.stack([seed.integers(0, 50, 600), seed.integers(0, 2, 600)], 1),
+        seed.integers(0, 50, 600, "int32"),
+    )
+    arrays = {"x": data, "v": src, "i": good_i, "j": good_j}
+    out = data.copy()
+    for bad_i, bad_j, tensor, position, value in [
+        ({(599, 1): 2, (301, 0): -51, (301, 1): 7}, {3: 99}, "i", (301, 0), -51),
+        ({(256, 1): -3, (257, 0): 50}, {}, "i", (256, 1), -3),
+        ({}, {555: 50, 299: -51, 300: 2**31 - 1}, "j", (299,), -51),
+    ]:
+        i2, j2 = good_i.copy(), good_j.copy()
+        for at, bad in bad_i.items():
+            i2[at] = bad
+        for k, bad in bad_j.items():
+            j2[k] = bad
+        with pytest.raises(gs.BoundsError) as e:
+            m(**{**arrays, "x": out, "i": i2, "j": j2}, out=out)
+        assert (e.value.tensor, e.value.position, e.value.value) == (tensor, position, value)
+        assert out.tobytes() == data.tobytes()
+    want = data.astype("f8")
+    np.add.at(want, good_j, src + data.reshape(50, 2, 2)[good_i[:, 0], good_i[:, 1]].sum(1, keepdims=True))
+    np.testing.assert_allclose(m(**arrays), want, rtol=1e-4)
+
+
+SIZES = {"char": 1, "ushort": 2, "half": 2, "int": 4, "uint": 4, "float": 4, "ulonglong": 8, "double": 8}
+
+
+@pytest.mark.skipif(cuda_text.cpu_compiler() is not None, reason=str(cuda_text.cpu_compiler()))
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_cuda_text(rule: str, tmp_path: Path) -> None:
+    """The CUDA source of all cases of a rule, in one library."""
+    mine = [c for c in CASES if c.rule == rule]
+    for c, (module, source) in zip(mine, cuda_text.on_cpu([c.builder() for c in mine], tmp_path), strict=True):
+        try:
+            c.check(module)
+        except AssertionError as e:
+            raise AssertionError(f"{c.name}: {e}") from e
+        if rule in ("vectors", "cells"):
+            widths = {SIZES[base] * int(n or 1) for base, n in re.findall(r"\*\(([a-z]+)(\d?)\*\)", source)}
+            assert widths == ({c.access} if c.access else set()), f"{c.name}: accesses of {widths} bytes"
