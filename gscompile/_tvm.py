@@ -120,6 +120,20 @@ def truncmod(a: Expr, b: Any) -> Expr:
     return tirx.truncmod(a, b)
 
 
+def quotient(a: Expr, b: Expr) -> Expr:
+    """``a // b`` where neither is negative.
+
+    TVM does not know the sign of a size.  Its floor division by one brings in comparisons with 0 that make its analysis of
+    coordinates in a box of many such sizes take minutes.
+    """
+    return truncdiv(a, b) if constant_value(b) is None else floordiv(a, b)
+
+
+def remainder(a: Expr, b: Expr) -> Expr:
+    """``a % b`` where neither is negative; see :func:`quotient`."""
+    return truncmod(a, b) if constant_value(b) is None else floormod(a, b)
+
+
 def hidden(x: Expr) -> Expr:
     """An integer behind a ``^ 0`` that TVM's simplifier does not look through."""
     return tirx.BitwiseXor(x, tirx.const(0, dtype_of(x)))

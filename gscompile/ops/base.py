@@ -74,8 +74,8 @@ def unravel(flat: Expr, shape: Sequence[Dim], sizes: Sizes) -> list[Expr]:
         extent = (
             sizes(shape[a] or 1) if isinstance(shape[a], int) else sizes(shape[a])
         )  # a box with a 0 is never walked
-        at[a] = T.floormod(flat, extent)
-        flat = T.floordiv(flat, extent)
+        at[a] = T.remainder(flat, extent)
+        flat = T.quotient(flat, extent)
     if rest:
         at[rest[0]] = flat
     return [at.get(a, T.const(0)) for a in range(len(shape))]

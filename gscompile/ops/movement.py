@@ -139,8 +139,8 @@ class Reshape(Inline):
             inner: list[Expr] = []
             for position, a in enumerate(reversed(rest)):
                 last = position == len(rest) - 1
-                inner.insert(0, flat if last else T.floormod(flat, _positive(source[a], sizes)))
-                flat = flat if last else T.floordiv(flat, _positive(source[a], sizes))
+                inner.insert(0, flat if last else T.remainder(flat, _positive(source[a], sizes)))
+                flat = flat if last else T.quotient(flat, _positive(source[a], sizes))
             at = dict(zip(rest, inner, strict=True))
             found.extend(at.get(a, T.const(0)) for a in old)
         return args[0](*found)

@@ -47,7 +47,7 @@ def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Exp
     threads = ctx.threads
 
     def piece(t: Expr) -> Stmt:
-        lo, hi = T.floordiv(n * t, threads), T.floordiv(n * (t + 1), threads)
+        lo, hi = T.quotient(n * t, threads), T.quotient(n * (t + 1), threads)
         return T.let("lo", lo, lambda a: T.let("hi", hi, lambda b: body(a, b)))
 
     many = T.all_of([threads > 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
