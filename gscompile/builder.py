@@ -55,7 +55,14 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
             self._outputs.append(self._value("output", "value", v))
 
     def graph(self) -> Graph:
-        """The graph as it stands: the outputs and what they need."""
+        """The graph as it stands: the outputs and what they need.
+
+        What no output needs is left out, and so are the rules that it has for sizes: a call cannot fail because of it.  Inputs
+        stay, needed or not.
+
+        Raises:
+            GraphError: there is no output.  ShapeError: a size that only a call can tell is not the extent of any input's axis.
+        """
         outputs = self._outputs
         if not outputs:
             used = {id(a) for v in self._values for a in v.args}
@@ -70,7 +77,8 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
                 needed.add(id(v))
                 stack.extend(v.args)
         values = tuple(v for v in self._values if id(v) in needed or isinstance(v.op, Input))
-        graph = Graph(self.name, values, tuple(outputs), tuple(self._constraints))
+        constraints = tuple(c for k, c in self._constraints if id(self._values[k]) in needed)
+        graph = Graph(self.name, values, tuple(outputs), constraints)
         self._check_symbols(graph)
         return graph
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,8 +29,36 @@ Scalar: TypeAlias = bool | int | float
 Operand: TypeAlias = Any  # a Value, a Python scalar, or an array
 
 
+def _whole(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a builder that does all of its work or, where it raises, none."""
+
+    @functools.wraps(method)
+    def call(self: GraphBuilder, *args: Any, **kwargs: Any) -> Any:
+        lists: tuple[list[Any], ...] = (self._values, self._constraints, self._outputs)
+        before = [len(kept) for kept in lists]
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self._names.difference_update(v.name for v in self._values[before[0] :])
+            for kept, length in zip(lists, before, strict=True):
+                del kept[length:]
+            raise
+
+    return call
+
+
 class GraphBuilder:
-    """Holds the values added so far, and turns operands into values."""
+    """Holds the values added so far, and turns operands into values.
+
+    A public method that raises leaves the builder as it was: no operand that it had turned into a value, and no rule about
+    sizes, stays behind.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, _whole(method))
 
     def __init__(self, name: str = "main") -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -36,7 +66,7 @@ class GraphBuilder:
         self.name = name
         self._values: list[Value] = []
         self._names: set[str] = set()
-        self._constraints: list[Constraint] = []
+        self._constraints: list[tuple[int, Constraint]] = []  # with the number of the value that needs it
         self._outputs: list[Value] = []
 
     # -- adding values
@@ -62,8 +92,11 @@ class GraphBuilder:
         return self  # type: ignore[return-value]
 
     def _require(self, rules: Sequence[tuple[str, Dim, Dim, str]]) -> None:
-        """Sizes must satisfy these rules: raises now where they cannot, at the call where only it can tell."""
-        self._constraints.extend(Constraint(*rule) for rule in undecided(rules))
+        """Sizes must satisfy these rules: raises now where they cannot, at the call where only it can tell.
+
+        They belong to the value that is added next, and hold at calls of graphs that need it.
+        """
+        self._constraints.extend((len(self._values), Constraint(*rule)) for rule in undecided(rules))
 
     # -- accepting operands
 

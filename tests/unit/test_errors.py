@@ -362,7 +362,7 @@ GATHER = [
     row(
         "gather_map: no map",
         "b.gather_map(data, index, (0, 1))",
-        ShapeError, "gather_map", "map", "IndexMap", "(0, 1)",
+        ArgumentError, "gather_map", "map", "IndexMap", "(0, 1)",
     ),
     row(
         "gather_map: rank of data",
