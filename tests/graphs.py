@@ -1,0 +1,194 @@
+"""Graphs that together use everything: what must compile for every target.
+
+:func:`operators`, :func:`reductions`, :func:`functions`, :func:`folds` and :func:`moves` yield builders with different names.
+Tensors of different graphs have the same names, so that kernels that do the same are the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import gscompile as gs
+from gscompile.ops.elementwise import POINTWISE
+from gscompile.reductions import REDUCTIONS
+from tests.cases import DTYPES, FLOATS, INDEX_DTYPES, to_gs_map
+from tests.oracle import BOUNDS, xla_map
+
+Call = Callable[..., gs.Value]
+
+# XLA's dimension numbers: slices of 2 x m, found by the first axis
+WINDOWS = to_gs_map(
+    xla_map((9, 8), (7, 1), offset_dims=(1, 2), collapsed=(), start_index_map=(0,), slice_sizes=(2, 8)), frozenset({1})
+)
+
+# name: shapes of data, index and points with the sizes n, m, k; the gather and the scatter through one map
+OPERATORS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Call, Call]] = {
+    "elements": (
+        ("n", "m"),
+        ("k", "m"),
+        ("k", "m"),
+        lambda b, x, i, **o: b.gather(x, i, 0, **o),
+        lambda b, x, i, v, **o: b.scatter(x, i, v, 0, **o),
+    ),
+    "slices": (
+        ("n", "m", 6),
+        ("k", 2),
+        ("k", 6),
+        lambda b, x, i, **o: b.gather_nd(x, i, **o),
+        lambda b, x, i, v, **o: b.scatter_nd(x, i, v, **o),
+    ),
+    "batches": (
+        ("n", "m", 6),
+        ("n", "k", 1),
+        ("n", "k", 6),
+        lambda b, x, i, **o: b.gather_nd(x, i, batch_dims=1, **o),
+        lambda b, x, i, v, **o: b.scatter_nd(x, i, v, batch_dims=1, **o),
+    ),
+    "dims": (
+        ("n", "m"),
+        ("k", "m", 1),
+        ("k", "m"),
+        lambda b, x, i, **o: b.gather_nd(x, i, dims=[0], **o),
+        lambda b, x, i, v, **o: b.scatter_nd(x, i, v, dims=[0], **o),
+    ),
+    "rows": (
+        ("n", "m"),
+        ("k",),
+        ("k", "m"),
+        lambda b, x, i, **o: b.take(x, i, **o),
+        lambda b, x, i, v, **o: b.put(x, i, v, **o),
+    ),
+    "columns": (
+        ("n", "m"),
+        ("k",),
+        ("n", "k"),
+        lambda b, x, i, **o: b.take(x, i, axis=1, **o),
+        lambda b, x, i, v, **o: b.put(x, i, v, axis=1, **o),
+    ),
+    "windows": (
+        ("n", "m"),
+        ("k", 1),
+        ("k", 2, "m"),
+        lambda b, x, i, **o: b.gather_map(x, i, WINDOWS, **o),
+        lambda b, x, i, v, **o: b.scatter_map(x, i, v, WINDOWS, **o),
+    ),
+}
+SIZES = {"n": 9, "m": 8, "k": 7}
+
+
+def shape(symbolic: tuple[Any, ...], static: bool) -> tuple[Any, ...]:
+    return tuple(SIZES.get(d, d) for d in symbolic) if static else symbolic
+
+
+def operators() -> Iterator[gs.Builder]:
+    """Every gather and scatter, with symbolic and with static sizes, under every policy; every dtype of indices."""
+    for name, (data, index, points, gather, scatter) in OPERATORS.items():
+        for static in (False, True):
+            b = gs.Builder(f"{name}_{'static' if static else 'symbolic'}")
+            x = b.input("x", shape(data, static), "float32")
+            i = b.input("i", shape(index, static), "int64")
+            v = b.input("v", shape(points, static), "float32")
+            b.output(*(gather(b, x, i, bounds=p) for p in BOUNDS), *(scatter(b, x, i, v, bounds=p) for p in BOUNDS))
+            yield b
+    for dtype in INDEX_DTYPES:
+        b = gs.Builder(f"index_{dtype}")
+        x, i, v = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), dtype), b.input("v", ("k", 8), "float32")
+        b.output(*(b.take(x, i, bounds=p) for p in BOUNDS), *(b.put(x, i, v, bounds=p) for p in BOUNDS))
+        yield b
+
+
+VARIANTS: dict[str, dict[str, bool]] = {
+    "any": {},
+    "without_self": {"include_self": False},
+    "unique": {"unique": True},
+    "ordered": {"deterministic": True},
+}
+
+
+def reductions() -> Iterator[gs.Builder]:
+    """Every reduction of every dtype."""
+    for dtype in DTYPES:
+        for variant, options in VARIANTS.items():
+            if variant == "ordered" and dtype not in FLOATS:
+                continue  # integers give the same in any order
+            if variant == "unique" and dtype not in ("float16", "float32", "int8", "int64"):
+                continue  # plain stores, one dtype like another
+            b = gs.Builder(f"reduce_{dtype}_{variant}")
+            x, i, v = b.input("x", ("n", 6), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k", 6), dtype)
+            for r in REDUCTIONS.values():
+                if dtype != "bool" or r.name not in ("sub", "mean"):
+                    b.output(b.put(x, i, v, reduction=r.name, bounds="fill", **options))
+            yield b
+
+
+def apply(b: gs.Builder, function: str, *args: gs.Value) -> gs.Value:
+    """A row of the table of pointwise functions."""
+    if function == "gelu_tanh":
+        return b.gelu(args[0], approximate="tanh")
+    if function == "where":
+        return b.where(b.gt(args[0], args[1]), args[1], args[2])
+    result: gs.Value = getattr(b, function)(*args)
+    return result
+
+
+@cache
+def takes(function: str) -> list[str]:
+    """The dtypes that a pointwise function is defined for."""
+    found = []
+    for dtype in DTYPES:
+        b = gs.Builder()
+        try:
+            apply(b, function, *(b.input(name, (1,), dtype) for name in "xyz"[: POINTWISE[function].arity]))
+        except gs.DTypeError:
+            continue
+        found.append(dtype)
+    return found
+
+
+GROUP = 8  # functions of one kernel: a larger expression takes TVM more than in proportion
+
+
+def functions() -> Iterator[gs.Builder]:
+    """Every pointwise function of every dtype that it takes, and every cast; several in one kernel, as one sum."""
+    for dtype in DTYPES:
+        b = gs.Builder(f"functions_{dtype}")
+        x, y, z = (b.input(name, ("n",), dtype) for name in "xyz")
+        terms = [apply(b, f, *(x, y, z)[: row.arity]) for f, row in POINTWISE.items() if dtype in takes(f)]
+        terms += [b.cast(x, d) for d in DTYPES]
+        for k in range(0, len(terms), GROUP):
+            total = b.cast(terms[k], "float64")
+            for t in terms[k + 1 : k + GROUP]:
+                total = total + b.cast(t, "float64")
+            b.output(total)
+        yield b
+
+
+def folds() -> Iterator[gs.Builder]:
+    """Every reduction over axes of every dtype."""
+    for dtype in DTYPES:
+        b = gs.Builder(f"folds_{dtype}")
+        x = b.input("x", ("n", 6, "m"), dtype)
+        names = ["any", "all", "max", "min"] + (["sum", "prod", "mean"] if dtype != "bool" else [])
+        b.output(*(getattr(b, name)(x, [1]) for name in names))
+        b.output(b.argmax(x, 2), b.argmin(x, 0, select_last=True), b.max(x))
+        yield b
+
+
+def moves() -> Iterator[gs.Builder]:
+    """What moves elements, and tensors made from nothing."""
+    for dtype in ("int8", "bfloat16", "float32", "bool"):
+        b = gs.Builder(f"moves_{dtype}")
+        x, y = b.input("x", ("n", 4, 6), dtype), b.input("y", ("n", 4, 6), dtype)
+        b.output(b.reshape(x, (-1, 8)), b.transpose(x, [2, 0, 1]), b.flip(x, 1), x[:, 1:3, ::2], b.concat([x, y], 1))
+        b.output(b.pad(x, [1, 0, 2], [0, 1, 0]), b.stack([x, y]), b.broadcast_to(b.unsqueeze(x, 0), (3, "n", 4, 6)))
+        b.output(
+            b.iota((5, 4), 1), b.full((3,), 1, dtype), b.size("n"), b.flip(b.flatten(b.take(x, b.iota((4,)), 1)), 0)
+        )
+        yield b
+
+
+def everything() -> Iterator[gs.Builder]:
+    return chain(operators(), reductions(), functions(), folds(), moves())
