@@ -13,6 +13,7 @@ from typing import TypeAlias
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr
 from gscompile.dims import Dim, Shape
+from gscompile.index_map import Window
 from gscompile.ops.base import Coords
 from gscompile.ops.scatter import Scatter
 from gscompile.types import DType
@@ -117,6 +118,17 @@ class ScatterNest:
     def cell(self, starts: Sequence[Expr], grid: Coords, window: Coords) -> list[Expr]:
         """The cell a point goes to."""
         return self.op.addressing.data_coords(starts, grid, window)
+
+    @property
+    def covered(self) -> dict[int, int]:
+        """The axes of out that every slice covers whole, with their window coordinates.
+
+        Whatever hits a cell hits all cells along these axes.  None if slices can overlap in part.
+        """
+        if self.op.overlapping:
+            return {}
+        sources = enumerate(self.op.addressing.map.sources)
+        return {a: s.window for a, s in sources if isinstance(s, Window) and self.window[s.window] == self.shape[a]}
 
 
 Nest: TypeAlias = MapNest | ReduceNest | CheckNest | ScatterNest

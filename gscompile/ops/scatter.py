@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.bounds import Bounds
-from gscompile.index_map import Indexed, Window
+from gscompile.index_map import Indexed
 from gscompile.ops.base import Coords, Element, Sizes, Stored
 from gscompile.ops.elementwise import cast
 from gscompile.ops.gather import Addressing
@@ -50,17 +50,6 @@ class Scatter(Stored):
     def counts(self) -> bool:
         """Whether the number of points in each cell matters."""
         return self.reduction.name == "mean" or (not self.include_self and self.reduction.name != "update")
-
-    @property
-    def count_axes(self) -> tuple[bool, ...]:
-        """For each data axis, whether counts are kept along it.
-
-        Not along a window axis that comes after the grid in the points' order: a grid point covers all of it in one go.
-        """
-        m = self.addressing.map
-        last_grid = max((k for k, (kind, _) in enumerate(m.layout) if kind == "index"), default=-1)
-        inner = {j for kind, j in m.layout[last_grid + 1 :]}
-        return tuple(not (isinstance(s, Window) and s.window in inner) for s in m.sources)
 
     @property
     def overlapping(self) -> bool:

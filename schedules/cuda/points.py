@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.dims import Shape, product
-from gscompile.index_map import Place, Window
+from gscompile.index_map import Place
 from gscompile.nests import ScatterNest
 from schedules.cuda.launch import launch
 from schedules.loops import unravel
@@ -69,17 +69,9 @@ def over_points(
     return launch(ctx, ctx.sizes(product(shape)), thread)
 
 
-def covered(nest: ScatterNest) -> dict[int, int]:
-    """The axes of the output that every slice covers, with their window coordinates; none if slices can overlap in part."""
-    if nest.op.overlapping:
-        return {}
-    sources = enumerate(nest.op.addressing.map.sources)
-    return {a: s.window for a, s in sources if isinstance(s, Window) and nest.window[s.window] == nest.shape[a]}
-
-
 def slice_shape(nest: ScatterNest) -> Shape:
     """Extents of a tensor with one element for all the cells that the same grid points hit: 1 along covered axes."""
-    axes = covered(nest)
+    axes = nest.covered
     return tuple(1 if a in axes else d for a, d in enumerate(nest.shape)) or (1,)
 
 
@@ -88,7 +80,7 @@ def slice_axes(nest: ScatterNest) -> list[Place]:
 
     A point's number in this box grows with its number among the points that hit the same cell.
     """
-    windows = covered(nest).values()
+    windows = nest.covered.values()
     return [(kind, j) for kind, j in nest.op.addressing.map.layout if kind == "index" or j not in windows]
 
 

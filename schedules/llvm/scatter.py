@@ -11,12 +11,12 @@ index is small beside the slice it moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import Shape, product
-from gscompile.index_map import Indexed, Shared, Window
+from gscompile.index_map import Indexed, Place, Shared, Window
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast
 from gscompile.types import DTYPES
@@ -56,7 +56,7 @@ def owned_axis(nest: ScatterNest) -> int | None:
             continue
         if isinstance(s, Shared):
             ranked.append((0 if size >= WIDE else 2, -size, a))
-        elif isinstance(s, Window) and not (nest.op.counts and not nest.op.count_axes[a]):
+        elif isinstance(s, Window) and not (nest.op.counts and a in shared_counts(nest)):
             own = s.window in leading and size >= WIDE
             ranked.append((0 if own else 3, -size, a))
         elif isinstance(s, Indexed):
@@ -87,16 +87,28 @@ class Scratch:
         return Scratch(totals, counts, own)
 
 
+def shared_counts(nest: ScatterNest) -> set[int]:
+    """The axes whose cells share a count: a grid point hits all of them in one go, its windows being the inner loops."""
+    layout = nest.op.addressing.map.layout
+    inner = {w for kind, w in layout[_last_grid(layout) + 1 :] if kind == "window"}
+    shared = {a for a, w in nest.covered.items() if w in inner}
+    return shared if len(shared) == len(inner) else set()
+
+
 def count_shape(nest: ScatterNest) -> Shape:
     """Extents of the counts."""
-    axes = nest.op.count_axes
-    return tuple(d if own else 1 for d, own in zip(nest.shape, axes, strict=True)) or (1,)
+    shared = shared_counts(nest)
+    return tuple(1 if a in shared else d for a, d in enumerate(nest.shape)) or (1,)
 
 
 def count_cell(nest: ScatterNest, cell: list[Expr]) -> list[Expr]:
     """Where a cell's count is."""
-    axes = nest.op.count_axes
-    return [c if own else T.const(0) for c, own in zip(cell, axes, strict=True)] or [T.const(0)]
+    shared = shared_counts(nest)
+    return [T.const(0) if a in shared else c for a, c in enumerate(cell)] or [T.const(0)]
+
+
+def _last_grid(layout: Sequence[Place]) -> int:
+    return max((k for k, (kind, _) in enumerate(layout) if kind == "index"), default=-1)
 
 
 def slab(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, lo: Expr, hi: Expr) -> Stmt:
@@ -147,7 +159,7 @@ def points(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, 
     acc = op.reduction.accumulator(nest.dtype)
     counts, totals = scratch.counts, scratch.totals
     source = None if axis is None else sources[axis]
-    last_grid = max((k for k, (kind, _) in enumerate(layout) if kind == "index"), default=-1)
+    last_grid = _last_grid(layout)
     extents = {**{("index", j): d for j, d in zip(op.addressing.map.grid_axes, nest.grid, strict=True)}}
     extents |= {("window", w): d for w, d in enumerate(nest.window)}
 
@@ -184,13 +196,11 @@ def points(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, 
         if isinstance(source, Indexed) and source.window is None:
             c = starts[source.component]
             conditions += [lo <= c, c < hi]
-        per_point = counts is not None and not op.overlapping
-        if not per_point:
+        # where the cells of the slice share a count, read and raise it once
+        if counts is None or not shared_counts(nest):
             return T.if_(T.all_of(conditions), windows(last_grid + 1, at, grid, starts, None))
-        # every cell of the slice has been hit equally often: read and raise the count once
         window = [at.get(("window", w), T.const(0)) for w in range(len(nest.window))]
         count = count_cell(nest, nest.cell(starts, grid, window))
-        assert counts is not None
         body = T.let(
             "hits",
             T.load(counts, *count),
