@@ -1,0 +1,40 @@
+extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel(float* __restrict__ out0_put_3_ptr, float* __restrict__ x_ptr, int64_t n) {
+  if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (n * (int64_t)2)) {
+    int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
+    *(float4*)(out0_put_3_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(float4*)(x_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)));
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_1(int64_t* __restrict__ i_ptr, float* __restrict__ out0_put_3_ptr, float* __restrict__ v_ptr, int64_t k, int64_t n) {
+  int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
+  for (int64_t p0 = (int64_t)0; p0 < k; ++p0) {
+    int64_t condval;
+    if (i_ptr[p0] < (int64_t)0) {
+      condval = (i_ptr[p0] + n);
+    } else {
+      condval = i_ptr[p0];
+    }
+    int64_t condval_1;
+    if (i_ptr[p0] < (int64_t)0) {
+      condval_1 = (i_ptr[p0] + n);
+    } else {
+      condval_1 = i_ptr[p0];
+    }
+    if ((((n * (((((int64_t)blockIdx.x) & (int64_t)7) * (int64_t)256) + ((int64_t)threadIdx.x))) >> (int64_t)11) <= condval) && (condval_1 < ((n * ((((((int64_t)blockIdx.x) & (int64_t)7) * (int64_t)256) + ((int64_t)threadIdx.x)) + (int64_t)1)) >> (int64_t)11))) {
+      int64_t condval_2;
+      if (i_ptr[p0] < (int64_t)0) {
+        condval_2 = (i_ptr[p0] + n);
+      } else {
+        condval_2 = i_ptr[p0];
+      }
+      int64_t condval_3;
+      if (i_ptr[p0] < (int64_t)0) {
+        condval_3 = (i_ptr[p0] + n);
+      } else {
+        condval_3 = i_ptr[p0];
+      }
+      out0_put_3_ptr[((condval_3 * (int64_t)8) + (((int64_t)blockIdx.x) >> (int64_t)3))] = (out0_put_3_ptr[((condval_2 * (int64_t)8) + (((int64_t)blockIdx.x) >> (int64_t)3))] + v_ptr[((p0 * (int64_t)8) + (((int64_t)blockIdx.x) >> (int64_t)3))]);
+    }
+  }
+}
+
