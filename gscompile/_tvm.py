@@ -342,8 +342,9 @@ def pool_threads() -> int:
 
 
 def vector_bytes(target: Any) -> int:
-    """Width of a target's vector registers."""
-    return int(tvm.get_global_func("target.llvm_get_vector_width")(target)) // 8
+    """Width of a CPU's vector registers, by its own features: TVM's ``llvm_get_vector_width`` answers for the host."""
+    has = tvm.get_global_func("target.target_has_feature")
+    return next((width for feature, width in (("avx512f", 64), ("avx", 32)) if has(feature, target)), 16)
 
 
 def cuda_arch(device: int) -> str | None:

@@ -6,7 +6,8 @@ Tensors of different graphs have the same names, so that kernels that do the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -14,64 +15,91 @@ from typing import Any
 import gscompile as gs
 from gscompile.ops.elementwise import POINTWISE
 from gscompile.reductions import REDUCTIONS
+from tests import oracle
 from tests.cases import DTYPES, FLOATS, INDEX_DTYPES, to_gs_map
-from tests.oracle import BOUNDS, xla_map
+from tests.oracle import BOUNDS, Map
 
 Call = Callable[..., gs.Value]
 
-# XLA's dimension numbers: slices of 2 x m, found by the first axis
-WINDOWS = to_gs_map(
-    xla_map((9, 8), (7, 1), offset_dims=(1, 2), collapsed=(), start_index_map=(0,), slice_sizes=(2, 8)), frozenset({1})
-)
 
-# name: shapes of data, index and points with the sizes n, m, k; the gather and the scatter through one map
-OPERATORS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Call, Call]] = {
-    "elements": (
+@dataclass(frozen=True)
+class Operator:
+    """A gather and the scatter through the same map.
+
+    Attributes:
+        data, index, points: shapes, with the sizes n, m and k.
+        map: what the oracle makes of shapes of data and index.
+    """
+
+    data: tuple[Any, ...]
+    index: tuple[Any, ...]
+    points: tuple[Any, ...]
+    map: Callable[[Sequence[int], Sequence[int]], Map]
+    gather: Call
+    scatter: Call
+
+
+def windows(data: Sequence[int], index: Sequence[int]) -> Map:
+    """XLA's dimension numbers: slices of two rows, found by the first axis."""
+    return oracle.xla_map(data, index, offset_dims=(1, 2), collapsed=(), start_index_map=(0,), slice_sizes=(2, data[1]))
+
+
+WINDOWS = to_gs_map(windows((9, 8), (7, 1)), frozenset({1}))
+
+OPERATORS: dict[str, Operator] = {
+    "elements": Operator(
         ("n", "m"),
         ("k", "m"),
         ("k", "m"),
+        lambda d, i: oracle.element_map(d, i, 0),
         lambda b, x, i, **o: b.gather(x, i, 0, **o),
         lambda b, x, i, v, **o: b.scatter(x, i, v, 0, **o),
     ),
-    "slices": (
+    "slices": Operator(
         ("n", "m", 6),
         ("k", 2),
         ("k", 6),
+        oracle.nd_map,
         lambda b, x, i, **o: b.gather_nd(x, i, **o),
         lambda b, x, i, v, **o: b.scatter_nd(x, i, v, **o),
     ),
-    "batches": (
+    "batches": Operator(
         ("n", "m", 6),
         ("n", "k", 1),
         ("n", "k", 6),
+        lambda d, i: oracle.nd_map(d, i, 1),
         lambda b, x, i, **o: b.gather_nd(x, i, batch_dims=1, **o),
         lambda b, x, i, v, **o: b.scatter_nd(x, i, v, batch_dims=1, **o),
     ),
-    "dims": (
+    "dims": Operator(
         ("n", "m"),
         ("k", "m", 1),
         ("k", "m"),
+        lambda d, i: oracle.dims_map(d, i, [0]),
         lambda b, x, i, **o: b.gather_nd(x, i, dims=[0], **o),
         lambda b, x, i, v, **o: b.scatter_nd(x, i, v, dims=[0], **o),
     ),
-    "rows": (
+    "rows": Operator(
         ("n", "m"),
         ("k",),
         ("k", "m"),
+        lambda d, i: oracle.take_map(d, i, 0),
         lambda b, x, i, **o: b.take(x, i, **o),
         lambda b, x, i, v, **o: b.put(x, i, v, **o),
     ),
-    "columns": (
+    "columns": Operator(
         ("n", "m"),
         ("k",),
         ("n", "k"),
+        lambda d, i: oracle.take_map(d, i, 1),
         lambda b, x, i, **o: b.take(x, i, axis=1, **o),
         lambda b, x, i, v, **o: b.put(x, i, v, axis=1, **o),
     ),
-    "windows": (
+    "windows": Operator(
         ("n", "m"),
         ("k", 1),
         ("k", 2, "m"),
+        windows,
         lambda b, x, i, **o: b.gather_map(x, i, WINDOWS, **o),
         lambda b, x, i, v, **o: b.scatter_map(x, i, v, WINDOWS, **o),
     ),
@@ -79,19 +107,21 @@ OPERATORS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Ca
 SIZES = {"n": 9, "m": 8, "k": 7}
 
 
-def shape(symbolic: tuple[Any, ...], static: bool) -> tuple[Any, ...]:
+def shape(symbolic: tuple[Any, ...], static: bool = True) -> tuple[Any, ...]:
+    """A shape of an operator, or with the sizes put in."""
     return tuple(SIZES.get(d, d) for d in symbolic) if static else symbolic
 
 
 def operators() -> Iterator[gs.Builder]:
     """Every gather and scatter, with symbolic and with static sizes, under every policy; every dtype of indices."""
-    for name, (data, index, points, gather, scatter) in OPERATORS.items():
+    for name, op in OPERATORS.items():
         for static in (False, True):
             b = gs.Builder(f"{name}_{'static' if static else 'symbolic'}")
-            x = b.input("x", shape(data, static), "float32")
-            i = b.input("i", shape(index, static), "int64")
-            v = b.input("v", shape(points, static), "float32")
-            b.output(*(gather(b, x, i, bounds=p) for p in BOUNDS), *(scatter(b, x, i, v, bounds=p) for p in BOUNDS))
+            x = b.input("x", shape(op.data, static), "float32")
+            i = b.input("i", shape(op.index, static), "int64")
+            v = b.input("v", shape(op.points, static), "float32")
+            b.output(*(op.gather(b, x, i, bounds=p) for p in BOUNDS))
+            b.output(*(op.scatter(b, x, i, v, bounds=p) for p in BOUNDS))
             yield b
     for dtype in INDEX_DTYPES:
         b = gs.Builder(f"index_{dtype}")

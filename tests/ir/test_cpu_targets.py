@@ -1,0 +1,114 @@
+"""CPUs other than this one: every operator compiles for them, and runs where this one can run their code."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile import _tvm as T
+from gscompile.targets import resolve
+from tests import graphs, oracle
+from tests.cases import random_data
+from tests.oracle import Array, assert_same
+
+# ELF's numbers of machines
+X86_64, AARCH64 = 62, 183
+TARGETS: dict[str, dict[str, str]] = {
+    "x86-64": {"kind": "llvm", "mcpu": "x86-64"},
+    "x86-64-v3": {"kind": "llvm", "mcpu": "x86-64-v3"},
+    "x86-64-v4": {"kind": "llvm", "mcpu": "x86-64-v4"},
+    "aarch64": {"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": "neoverse-n1"},
+}
+MACHINE = {name: AARCH64 if name == "aarch64" else X86_64 for name in TARGETS}
+
+# name: vector registers that the code must use, and those that the CPU does not have
+REGISTERS: dict[str, tuple[str, str | None]] = {
+    "x86-64": (r"%xmm\d", r"%[yz]mm\d"),
+    "x86-64-v3": (r"%ymm\d", r"%zmm\d"),
+    "x86-64-v4": (r"%zmm\d", None),
+    "aarch64": (r"\bv\d+\.4s", r"%[xyz]mm\d"),
+}
+WIDTH = {"x86-64": 16, "x86-64-v3": 32, "x86-64-v4": 64, "aarch64": 16}
+
+
+def runs_here(name: str) -> bool:
+    """Whether this CPU has what a target's code uses."""
+    if platform.machine() not in ("x86_64", "AMD64") or MACHINE[name] != X86_64:
+        return False
+    return T.vector_bytes(resolve("llvm").tvm) >= WIDTH[name]
+
+
+def operators(dtype: str) -> list[gs.Builder]:
+    """A graph per operator: a gather, a sum of duplicates, and an update that drops what is out of range."""
+    found = []
+    for name, op in graphs.OPERATORS.items():
+        b = gs.Builder(f"{name}_{dtype}")
+        x, i, v = b.input("x", op.data, dtype), b.input("i", op.index, "int32"), b.input("v", op.points, dtype)
+        b.output(op.gather(b, x, i, bounds="clip"), op.scatter(b, x, i, v, reduction="add", bounds="wrap"))
+        b.output(op.scatter(b, x, i, v, bounds="fill"))
+        found.append(b)
+    return found
+
+
+def arrays(op: graphs.Operator, dtype: str) -> tuple[tuple[Array, ...], list[Array]]:
+    """Inputs of such a graph, and what the oracle gives."""
+    rng = np.random.default_rng(1)
+    data = random_data(rng, graphs.shape(op.data), dtype)
+    index = rng.integers(-20, 20, graphs.shape(op.index), "int32")
+    m = op.map(data.shape, index.shape)
+    src = random_data(rng, graphs.shape(op.points), dtype)
+    want = [
+        oracle.gather_ref(data, index, m, "clip"),
+        oracle.scatter_ref(data, index, src, m, "add", bounds="wrap"),
+        oracle.scatter_ref(data, index, src, m, bounds="fill"),
+    ]
+    return (data, index, src), want
+
+
+def machine_code(module: gs.Module, path: Path) -> bytes:
+    module._library.mod.write_to_file(str(path), "o")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_operator_compiles(name: str, tmp_path: Path) -> None:
+    builders = [*operators("float32"), *operators("float16"), *operators("bool")[:1]]
+    builders += [b for b in graphs.functions() if b.name in ("functions_float32", "functions_float16")]
+    builders += [b for b in graphs.folds() if b.name in ("folds_float32", "folds_bfloat16")]
+    builders += [b for b in graphs.reductions() if b.name in ("reduce_int8_any", "reduce_bfloat16_without_self")]
+    used, absent = REGISTERS[name]
+    asm = ""
+    for b in builders:
+        module = b.build(TARGETS[name])
+        code = machine_code(module, tmp_path / "code.o")
+        assert code.startswith(b"\x7fELF") and int.from_bytes(code[18:20], "little") == MACHINE[name], b.name
+        assert f"__tvm_ffi_{b.name}\0".encode() in code
+        asm += module.source("asm")
+    assert re.search(used, asm)
+    assert absent is None or not re.search(absent, asm)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.skipif(not runs_here(n), reason=f"this CPU does not run code for {n}"))
+        for n in ("x86-64", "x86-64-v3", "x86-64-v4")
+    ],
+)
+def test_every_operator_runs(name: str, dtype: str) -> None:
+    for b, op in zip(operators(dtype), graphs.OPERATORS.values(), strict=True):
+        given, want = arrays(op, dtype)
+        for got, expected in zip(b.build(TARGETS[name])(*given), want, strict=True):
+            assert_same(got, expected)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_rules_are_told_the_width_of_the_targets_registers(name: str) -> None:
+    """Not of those of the CPU that compiles."""
+    assert resolve(TARGETS[name]).facts.vector_bytes == WIDTH[name]
