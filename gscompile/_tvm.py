@@ -158,6 +158,11 @@ def _is_negative(x: Expr) -> bool:
     return isinstance(x, tirx.IntImm) and int(x.value) < 0
 
 
+def masked(sign: Expr, x: Expr) -> Expr:
+    """``x`` where the int64 ``sign`` is negative, 0 elsewhere, without a branch."""
+    return tirx.BitwiseAnd(tirx.shift_right(sign, const(63)), x)
+
+
 def isnan(x: Expr) -> Expr:
     return tirx.isnan(x)
 
@@ -356,6 +361,16 @@ def cuda_arch(device: int) -> str | None:
 def cuda_exists() -> bool:
     """Whether a CUDA device can be used from this process."""
     return bool(tvm.cuda(0).exist)
+
+
+def cuda_stream(device: int, stream: int) -> Any:
+    """A context in which kernels for a device are launched on a stream, given as its handle."""
+    return tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", device), stream)
+
+
+def current_stream(device: int) -> int:
+    """The handle of the stream on which kernels for a device are launched."""
+    return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", device)))
 
 
 def load_cuda_runtime(libcudart: Sequence[Path]) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 
 from gscompile import _tvm as T
 from gscompile import arrays
-from gscompile.arrays import View
+from gscompile.arrays import Device, View
 from gscompile.bounds import Bounds
+from gscompile.device import CUDA, HOST, Runner, Status
 from gscompile.dims import Shape, evaluate, shape_str, symbols
 from gscompile.errors import (
     ArgumentError,
@@ -55,7 +56,7 @@ class Module:
         self._function: Any = None
         self._inputs = self._graph.inputs
         self._constants = [v.op.array for v in self._graph.constants]  # type: ignore[attr-defined]
-        self._device_constants: dict[tuple[str, int], list[View]] = {}
+        self._device_constants: dict[Device, list[View]] = {}
 
     # -- looking
 
@@ -145,7 +146,7 @@ class Module:
         given = self._arguments(args, kwargs)
         views: list[View] = []
         kind = None
-        device: tuple[str, int] | None = None
+        device: Device | None = None
         for value, x in zip(self._inputs, given, strict=True):
             array, v = self._viewed(f"input {value.name}", x, value.dtype)
             self._check_input(value, v, device)
@@ -156,10 +157,11 @@ class Module:
                 device = v.device
             views.append(v)
         device = device or (self._target.device, 0)
+        kind = kind or ("numpy" if device[0] == "cpu" else "tvm")
         sizes = self._bind(views)
         shapes = [tuple(evaluate(d, sizes) for d in o.shape) for o in self.outputs]
-        results, out_views, copies, flags = self._storage(out, views, shapes, kind or "numpy", device)
-        self._run(function, views, out_views, sizes, flags, device)
+        results, out_views, copies, flags = self._storage(out, views, shapes, kind, device)
+        self._run(function, views, out_views, sizes, flags, kind, device)
         for target, target_view, source, source_view in copies:
             arrays.copy_into(target, target_view, source, source_view)
         return results[0] if len(results) == 1 else tuple(results)
@@ -194,7 +196,7 @@ class Module:
             raise ArgumentError(f"{self.name}: missing input{'s' * (len(missing) > 1)} {', '.join(missing)}")
         return [found[n] for n in names]
 
-    def _check_input(self, value: Value, v: View, device: tuple[str, int] | None) -> None:
+    def _check_input(self, value: Value, v: View, device: Device | None) -> None:
         where = f"{self.name}: input {value.name}"
         if v.dtype != value.dtype:
             raise DTypeError(f"{where} must have dtype {value.dtype}; got {v.dtype}")
@@ -245,7 +247,7 @@ class Module:
         inputs: Sequence[View],
         shapes: Sequence[tuple[int, ...]],
         kind: str,
-        device: tuple[str, int],
+        device: Device,
     ) -> tuple[list[Any], list[View], list[tuple[Any, View, Any, View]], int]:
         """Where the outputs go: the arrays to return, the storage to write, what to copy afterwards, and in-place flags."""
         if out is None:
@@ -309,24 +311,24 @@ class Module:
         outputs: Sequence[View],
         sizes: Mapping[str, int],
         flags: int,
-        device: tuple[str, int],
+        kind: str,
+        device: Device,
     ) -> None:
         lowered = self._lowered
-        constants = self._constants_on(device)
+        pointers = [ctypes.c_void_p(v.ptr) for v in [*inputs, *self._constants_on(device), *outputs]]
+        numbers = [*(sizes[n] for n in lowered.symbols), get_num_threads(), flags]
+
+        def launch(status: int, workspace: int) -> None:
+            function(*pointers, ctypes.c_void_p(status), ctypes.c_void_p(workspace), *numbers)
+
         scratch = evaluate(lowered.stats.workspace_bytes, sizes)
-        status = np.empty(status_length(len(lowered.checks)), np.int64)
-        workspace = _aligned(scratch)
-        pointers = [ctypes.c_void_p(v.ptr) for v in [*inputs, *constants, *outputs]]
-        function(
-            *pointers,
-            ctypes.c_void_p(status.ctypes.data),
-            ctypes.c_void_p(workspace.ctypes.data),
-            *(sizes[n] for n in lowered.symbols),
-            get_num_threads(),
-            flags,
-        )
+        status = self._runner.run(launch, status_length(len(lowered.checks)), scratch, inputs, kind, device)
         if lowered.checks and status[0]:
             raise self._bounds_error(status, inputs, sizes)
+
+    @property
+    def _runner(self) -> Runner:
+        return CUDA if self._target.device == "cuda" else HOST
 
     def _entry(self) -> Any:
         if self._function is None:
@@ -338,19 +340,18 @@ class Module:
             self._function = self._library[self._graph.name]
         return self._function
 
-    def _constants_on(self, device: tuple[str, int]) -> list[View]:
-        """The constants' storage on a device; contiguous ones on the CPU are used as they are."""
-        if device not in self._device_constants:
-            found = []
-            for array in self._constants:
-                v = arrays.view(array)
-                if v.device != device:
-                    raise DeviceError(f"{self.name}: a constant is on {v.device[0]}, the call on {device[0]}")
-                found.append(v if v.contiguous else arrays.contiguous(v, array))
+    def _constants_on(self, device: Device) -> list[View]:
+        """The constants' storage on a device."""
+        found = self._device_constants.get(device)
+        if found is None:  # two threads may both do this; either result will do
+            try:
+                found = [self._runner.constant(array, device) for array in self._constants]
+            except DeviceError as e:
+                raise DeviceError(f"{self.name}: {e}") from e
             self._device_constants[device] = found
-        return self._device_constants[device]
+        return found
 
-    def _bounds_error(self, status: Any, inputs: Sequence[View], sizes: Mapping[str, int]) -> BoundsError:
+    def _bounds_error(self, status: Status, inputs: Sequence[View], sizes: Mapping[str, int]) -> BoundsError:
         """What the kernel's record means."""
         slot = next(k for k in range(len(self._lowered.checks)) if status[1 + 2 * k] != T.INT64_MAX)
         check = self._lowered.checks[slot]
@@ -369,13 +370,6 @@ class _Finished(list[Any]):
 
     def __iter__(self) -> Any:
         return (arrays.finish(self._kind, x) for x in super().__iter__())
-
-
-def _aligned(nbytes: int) -> Any:
-    """Scratch memory on a 64-byte boundary."""
-    raw = np.empty(nbytes + 64, np.uint8)
-    shift = -raw.ctypes.data % 64
-    return raw[shift : shift + nbytes]
 
 
 def bounds_error(check: Check, position: int, value: int, sizes: Mapping[str, int]) -> BoundsError:
