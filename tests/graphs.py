@@ -12,12 +12,14 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 import gscompile as gs
 from gscompile.ops.elementwise import POINTWISE
 from gscompile.reductions import REDUCTIONS
 from tests import oracle
-from tests.cases import DTYPES, FLOATS, INDEX_DTYPES, to_gs_map
-from tests.oracle import BOUNDS, Map
+from tests.cases import DTYPES, FLOATS, INDEX_DTYPES, random_data, to_gs_map
+from tests.oracle import BOUNDS, Array, Map
 
 Call = Callable[..., gs.Value]
 
@@ -128,6 +130,42 @@ def operators() -> Iterator[gs.Builder]:
         x, i, v = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), dtype), b.input("v", ("k", 8), "float32")
         b.output(*(b.take(x, i, bounds=p) for p in BOUNDS), *(b.put(x, i, v, bounds=p) for p in BOUNDS))
         yield b
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A small graph of one operator, inputs, and what the oracle gives."""
+
+    builder: gs.Builder
+    arrays: tuple[Array, ...]
+    want: tuple[Array, ...]
+
+
+def samples(dtype: str, wild: bool = False) -> Iterator[Sample]:
+    """Of every operator a gather, an ordered sum of duplicates, and an update that drops what is out of range.
+
+    ``wild``: with indices of int64 near its ends.
+    """
+    for name, op in OPERATORS.items():
+        b = gs.Builder(f"{name}_{dtype}")
+        index_dtype = "int64" if wild else "int32"
+        x, i, v = b.input("x", op.data, dtype), b.input("i", op.index, index_dtype), b.input("v", op.points, dtype)
+        total = op.scatter(b, x, i, v, reduction="add", bounds="wrap", deterministic=True)
+        b.output(op.gather(b, x, i, bounds="clip"), total, op.scatter(b, x, i, v, bounds="fill"))
+
+        rng = np.random.default_rng(1)
+        data, src = random_data(rng, shape(op.data), dtype), random_data(rng, shape(op.points), dtype)
+        index = rng.integers(-20, 20, shape(op.index), index_dtype)
+        if wild:
+            ends = np.array([-(2**63), -(2**63) + 1, 2**63 - 1, 2**62, -(2**62), 2**32, -(2**32) - 1, -(2**31)])
+            index = np.where(rng.random(index.shape) < 0.5, rng.choice(ends, index.shape), index)
+        m = op.map(data.shape, index.shape)
+        want = (
+            oracle.gather_ref(data, index, m, "clip"),
+            oracle.scatter_ref(data, index, src, m, "add", bounds="wrap"),
+            oracle.scatter_ref(data, index, src, m, bounds="fill"),
+        )
+        yield Sample(b, (data, index, src), want)
 
 
 VARIANTS: dict[str, dict[str, bool]] = {

@@ -6,15 +6,13 @@ import platform
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import gscompile as gs
 from gscompile import _tvm as T
 from gscompile.targets import resolve
-from tests import graphs, oracle
-from tests.cases import random_data
-from tests.oracle import Array, assert_same
+from tests import graphs
+from tests.oracle import assert_same
 
 # ELF's numbers of machines
 X86_64, AARCH64 = 62, 183
@@ -43,33 +41,6 @@ def runs_here(name: str) -> bool:
     return T.vector_bytes(resolve("llvm").tvm) >= WIDTH[name]
 
 
-def operators(dtype: str) -> list[gs.Builder]:
-    """A graph per operator: a gather, a sum of duplicates, and an update that drops what is out of range."""
-    found = []
-    for name, op in graphs.OPERATORS.items():
-        b = gs.Builder(f"{name}_{dtype}")
-        x, i, v = b.input("x", op.data, dtype), b.input("i", op.index, "int32"), b.input("v", op.points, dtype)
-        b.output(op.gather(b, x, i, bounds="clip"), op.scatter(b, x, i, v, reduction="add", bounds="wrap"))
-        b.output(op.scatter(b, x, i, v, bounds="fill"))
-        found.append(b)
-    return found
-
-
-def arrays(op: graphs.Operator, dtype: str) -> tuple[tuple[Array, ...], list[Array]]:
-    """Inputs of such a graph, and what the oracle gives."""
-    rng = np.random.default_rng(1)
-    data = random_data(rng, graphs.shape(op.data), dtype)
-    index = rng.integers(-20, 20, graphs.shape(op.index), "int32")
-    m = op.map(data.shape, index.shape)
-    src = random_data(rng, graphs.shape(op.points), dtype)
-    want = [
-        oracle.gather_ref(data, index, m, "clip"),
-        oracle.scatter_ref(data, index, src, m, "add", bounds="wrap"),
-        oracle.scatter_ref(data, index, src, m, bounds="fill"),
-    ]
-    return (data, index, src), want
-
-
 def machine_code(module: gs.Module, path: Path) -> bytes:
     module._library.mod.write_to_file(str(path), "o")
     return path.read_bytes()
@@ -77,7 +48,7 @@ def machine_code(module: gs.Module, path: Path) -> bytes:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_operator_compiles(name: str, tmp_path: Path) -> None:
-    builders = [*operators("float32"), *operators("float16"), *operators("bool")[:1]]
+    builders = [s.builder for dtype in ("float32", "float16", "bool") for s in graphs.samples(dtype)]
     builders += [b for b in graphs.functions() if b.name in ("functions_float32", "functions_float16")]
     builders += [b for b in graphs.folds() if b.name in ("folds_float32", "folds_bfloat16")]
     builders += [b for b in graphs.reductions() if b.name in ("reduce_int8_any", "reduce_bfloat16_without_self")]
@@ -102,10 +73,9 @@ def test_every_operator_compiles(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_every_operator_runs(name: str, dtype: str) -> None:
-    for b, op in zip(operators(dtype), graphs.OPERATORS.values(), strict=True):
-        given, want = arrays(op, dtype)
-        for got, expected in zip(b.build(TARGETS[name])(*given), want, strict=True):
-            assert_same(got, expected)
+    for sample in graphs.samples(dtype):
+        for got, want in zip(sample.builder.build(TARGETS[name])(*sample.arrays), sample.want, strict=True):
+            assert_same(got, want)
 
 
 @pytest.mark.parametrize("name", TARGETS)
