@@ -11,6 +11,7 @@ out = m(a_array, i_array)
 
 from gscompile.bounds import Bounds
 from gscompile.builder import Builder, NetBuilder
+from gscompile.eager import cache_clear, cache_info
 from gscompile.errors import (
     ArgumentError,
     BoundsError,
@@ -58,6 +59,8 @@ __all__ = [
     "UInt",
     "Value",
     "Window",
+    "cache_clear",
+    "cache_info",
     "get_num_threads",
     "set_num_threads",
 ]

@@ -1,0 +1,332 @@
+"""Functions that take values of a builder, or arrays.
+
+``@operator`` makes a function that adds to a graph one that can also be called with arrays::
+
+    @operator
+    def gather(input: Tensor, dim: int, index: Tensor) -> Value:
+        return input.builder.gather(input, index, dim)
+
+The body always sees values.  In a call with at least one :class:`~gscompile.graph.Value`, arrays beside it become constants
+of its graph.  In a call with arrays alone, the function is traced, compiled for the device that they are on, and run; the
+compiled module is kept.
+
+Parameters that are annotated with ``Tensor`` (or ``Tensor | None``, ``Tensor | float``, ``Sequence[Tensor]``) hold tensors;
+all others are attributes, whose values are part of what a module is kept under.
+
+Modules are kept for a *kind* of call: the function, its attributes, the tensors' dtypes, ranks and device, and which axes
+have extent 0 or 1 (these never stand for a size of another call: an extent of 1 may broadcast).  The first call of a kind
+is compiled for its shapes; the second, of other shapes, for sizes known only at run time, those that changed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from gscompile import arrays
+from gscompile.arrays import View
+from gscompile.errors import ArgumentError, GSError
+from gscompile.graph import Value
+
+if TYPE_CHECKING:
+    from gscompile.builder import Builder
+    from gscompile.module import Module
+
+Tensor: TypeAlias = Value  # for a caller also an array of whatever library
+F = TypeVar("F", bound=Callable[..., Any])
+Shapes: TypeAlias = tuple[tuple[int, ...], ...]
+Pattern: TypeAlias = tuple[tuple[int | str, ...], ...]
+
+MAX_KINDS = 256  # kinds of calls whose modules are kept
+MAX_MODULES = 8  # modules of one kind
+
+
+class CacheInfo(NamedTuple):
+    """What the cache of compiled calls has done.
+
+    Attributes:
+        hits: calls that found a module.
+        misses: calls that compiled one.
+        size: modules that are kept now.
+        kinds: kinds of calls that they belong to.
+        maxkinds: how many kinds are kept; the one that was not called for the longest time goes first.
+    """
+
+    hits: int
+    misses: int
+    size: int
+    kinds: int
+    maxkinds: int
+
+
+@dataclass(slots=True)
+class Kind:
+    """The modules of one kind of call, the newest first."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    modules: list[tuple[Pattern, Module]] = field(default_factory=list)
+    shapes: Shapes | None = None
+
+    def find(self, shapes: Shapes) -> Module | None:
+        """A module that takes these shapes."""
+        return next((m for pattern, m in list(self.modules) if matches(pattern, shapes)), None)
+
+    def add(self, shapes: Shapes, compile: Callable[[Pattern], Module]) -> Module:
+        """A new module for these shapes: for just them the first time, for others like them later."""
+        earlier, self.shapes = self.shapes, shapes
+        candidates: list[Pattern] = []
+        if earlier is not None:
+            candidates = [generalised(earlier, shapes, tied=True), generalised(earlier, shapes, tied=False)]
+            known = {pattern for pattern, _ in self.modules}
+            candidates = [p for p in candidates if p not in known and matches(p, shapes)]
+        for pattern in candidates:
+            try:
+                module = compile(pattern)
+            except (GSError, TypeError):
+                continue  # a shape rule that needs the numbers
+            break
+        else:
+            pattern = shapes
+            module = compile(pattern)
+        self.modules.insert(0, (pattern, module))
+        del self.modules[MAX_MODULES:]
+        return module
+
+
+def matches(pattern: Pattern, shapes: Shapes) -> bool:
+    """Whether shapes are of a pattern: equal numbers, and one number for each name."""
+    sizes: dict[str, int] = {}
+    for want, got in zip(pattern, shapes, strict=True):
+        for p, n in zip(want, got, strict=True):
+            if (sizes.setdefault(p, n) if isinstance(p, str) else p) != n:
+                return False
+    return True
+
+
+def generalised(first: Shapes, second: Shapes, tied: bool) -> Pattern:
+    """A pattern of both shapes: a name where they differ.
+
+    Args:
+        tied: axes that have the same extents in both are taken to be one size; otherwise each axis is a size of its own.
+    """
+    names: dict[Hashable, str] = {}
+    pattern = []
+    for t, (a, b) in enumerate(zip(first, second, strict=True)):
+        dims: list[int | str] = []
+        for axis, (m, n) in enumerate(zip(a, b, strict=True)):
+            key = (m, n) if tied else (t, axis)
+            dims.append(m if m == n else names.setdefault(key, f"n{len(names)}"))
+        pattern.append(tuple(dims))
+    return tuple(pattern)
+
+
+class Cache:
+    """Kinds of calls, by key; safe for any number of threads."""
+
+    def __init__(self, maxkinds: int = MAX_KINDS) -> None:
+        self.maxkinds = maxkinds
+        self._lock = threading.Lock()
+        self._kinds: OrderedDict[Hashable, Kind] = OrderedDict()
+        self._hits = self._misses = 0
+
+    def module(self, key: Hashable, shapes: Shapes, compile: Callable[[Pattern], Module]) -> Module:
+        """The module for a call; compiled, where there is none yet, by one thread while the others wait for it."""
+        with self._lock:
+            kind = self._kinds.get(key)
+            if kind is None:
+                kind = self._kinds[key] = Kind()
+                while len(self._kinds) > self.maxkinds:
+                    self._kinds.popitem(last=False)
+            else:
+                self._kinds.move_to_end(key)
+            module = kind.find(shapes)
+            if module is not None:
+                self._hits += 1
+                return module
+        with kind.lock:
+            module = kind.find(shapes)  # another thread may have compiled it meanwhile
+            found = module is not None
+            if module is None:
+                module = kind.add(shapes, compile)
+        with self._lock:
+            self._hits += found
+            self._misses += not found
+        return module
+
+    def info(self) -> CacheInfo:
+        with self._lock:
+            size = sum(len(k.modules) for k in self._kinds.values())
+            return CacheInfo(self._hits, self._misses, size, len(self._kinds), self.maxkinds)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kinds.clear()
+            self._hits = self._misses = 0
+
+
+_CACHE = Cache()
+
+
+def cache_info() -> CacheInfo:
+    """What the cache of calls with arrays has done, for all functions together."""
+    return _CACHE.info()
+
+
+def cache_clear() -> None:
+    """Forget all compiled calls with arrays, and their counts."""
+    _CACHE.clear()
+
+
+def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
+    """Make a function that adds to a graph callable with arrays too; see the module's text.
+
+    Args:
+        in_place: the parameter whose array receives the result, where the framework's function returns None.  With values,
+            the result is returned all the same, since a value cannot change.
+    """
+    if function is None:
+        return functools.partial(operator, in_place=in_place)
+    signature = inspect.signature(function)
+    tensors = [n for n, p in signature.parameters.items() if re.search(r"\bTensor\b", str(p.annotation))]
+    if in_place is not None and in_place not in tensors:
+        raise ArgumentError(f"{function.__name__}: in_place names a parameter that holds a tensor; got {in_place!r}")
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as e:
+            raise ArgumentError(f"{function.__name__}: {e}") from None
+        bound.apply_defaults()
+        found = Call(function, signature, dict(bound.arguments), tensors)
+        builder = found.builder()
+        return found.run(in_place) if builder is None else found.add(builder)
+
+    return call
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: what is a tensor among its arguments."""
+
+    function: Callable[..., Any]
+    signature: inspect.Signature
+    arguments: dict[str, Any]
+    tensors: Sequence[str]
+
+    @property
+    def op(self) -> str:
+        return self.function.__name__
+
+    def operands(self) -> Iterator[tuple[str, Any]]:
+        """The tensors, with names; those of a sequence as ``name_0, name_1, ..``."""
+        for name in self.tensors:
+            x = self.arguments[name]
+            if self._is_sequence(name):
+                yield from ((f"{name}_{k}", y) for k, y in enumerate(x))
+            elif not self._is_attribute(name):
+                yield name, x
+
+    def _annotation(self, name: str) -> str:
+        return str(self.signature.parameters[name].annotation)
+
+    def _is_sequence(self, name: str) -> bool:
+        return "Sequence" in self._annotation(name) and isinstance(self.arguments[name], (list, tuple))
+
+    def _is_attribute(self, name: str) -> bool:
+        """No tensor, though it might be one: None, or a number that takes its dtype from the tensors beside it."""
+        if name not in self.tensors or self.arguments[name] is None:
+            return True
+        numbers = re.search(r"\b(float|int|Scalar)\b", self._annotation(name))
+        return numbers is not None and type(self.arguments[name]) in (bool, int, float)
+
+    def builder(self) -> Builder | None:
+        """The graph that the call adds to; None where all its tensors are arrays."""
+        return next((x.builder for _, x in self.operands() if isinstance(x, Value)), None)
+
+    def with_tensors(self, tensors: Iterator[Any]) -> Any:
+        """What the function gives for these tensors, in the order of :meth:`operands`."""
+        arguments = {}
+        for name, x in self.arguments.items():
+            if name in self.tensors and self._is_sequence(name):
+                arguments[name] = [next(tensors) for _ in x]
+            else:
+                arguments[name] = x if self._is_attribute(name) else next(tensors)
+        bound = self.signature.bind_partial()
+        bound.arguments.update(arguments)
+        return self.function(*bound.args, **bound.kwargs)
+
+    def add(self, builder: Builder) -> Any:
+        """Add to a graph."""
+        return self.with_tensors(builder._value(self.op, name, x) for name, x in self.operands())
+
+    def run(self, in_place: str | None) -> Any:
+        """Compile, unless that was done before, and run."""
+        names, given, views = [], [], []
+        for name, x in self.operands():
+            try:
+                array = arrays.as_array(x)
+                v = arrays.view(array)
+            except GSError as e:
+                raise type(e)(f"{self.op}: {name}: {e}") from e
+            names.append(name)
+            given.append(array)
+            views.append(v)
+        if not views:
+            raise ArgumentError(
+                f"{self.op}: an array or a value of a builder is needed among {', '.join(self.tensors)}"
+            )
+        target = "llvm" if views[0].device[0] == "cpu" else "cuda"
+        attributes = [(n, _frozen(self.op, n, x)) for n, x in self.arguments.items() if self._is_attribute(n)]
+        kinds = [
+            (n, v.dtype.name, tuple(d if d < 2 else -1 for d in v.shape)) for n, v in zip(names, views, strict=True)
+        ]
+
+        def compile(pattern: Pattern) -> Module:
+            return self.trace(names, views, pattern).build(target)
+
+        key = (self.function, target, tuple(attributes), tuple(kinds))
+        module = _CACHE.module(key, tuple(v.shape for v in views), compile)
+        if in_place is None:
+            return module(*given)
+        receives = self.arguments[in_place]
+        if arrays.is_value(receives):
+            raise ArgumentError(f"{self.op}: {in_place} must be an array that can be written; got {receives!r}")
+        module(*given, out=receives)
+        return None
+
+    def trace(self, names: Sequence[str], views: Sequence[View], pattern: Pattern) -> Builder:
+        """The graph of a call with arrays: an input for each."""
+        from gscompile.builder import Builder
+
+        b = Builder(self.op)
+        types = zip(names, pattern, views, strict=True)
+        inputs = [b.input("out_" if n == "out" else n, shape, v.dtype) for n, shape, v in types]
+        result = self.with_tensors(iter(inputs))
+        b.output(*(result if isinstance(result, (list, tuple)) else [result]))
+        return b
+
+
+def _frozen(op: str, name: str, x: Any) -> Hashable:
+    """An attribute as part of a key; numbers that are equal but of different types differ."""
+    if isinstance(x, (list, tuple)):
+        return (type(x).__name__, *(_frozen(op, name, y) for y in x))
+    if isinstance(x, np.generic):
+        x = x.item()
+    if isinstance(x, float) and x != x:
+        return ("float", "nan")
+    if isinstance(x, float):
+        return ("float", x.hex())
+    try:
+        hash(x)
+    except TypeError:
+        raise ArgumentError(f"{op}: {name} is an attribute, not a tensor; got {type(x).__name__}") from None
+    return (type(x).__name__, x)

@@ -1,0 +1,227 @@
+"""Functions of values or arrays, and the cache of what was compiled for arrays."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile import eager
+from gscompile.eager import Cache, Kind, Tensor, generalised, matches, operator
+
+
+@operator
+def pick(data: Tensor, dim: int, index: Tensor, *, scale: Tensor | float = 1) -> gs.Value:
+    """A gather, scaled."""
+    return data.builder.gather(data, index, dim) * scale
+
+
+@operator
+def chain(tensors: Sequence[Tensor], axis: int = 0) -> gs.Value:
+    return tensors[0].builder.concat(list(tensors), axis)
+
+
+@operator(in_place="data")
+def assign(data: Tensor, index: Tensor, src: Tensor | float) -> gs.Value:
+    return data.builder.put(data, index, src)
+
+
+@operator
+def both(x: Tensor, y: Tensor | None = None) -> tuple[gs.Value, gs.Value]:
+    return x + 1, x if y is None else y
+
+
+@operator
+def stretched(x: Tensor) -> gs.Value:
+    """A function that needs to know its size."""
+    n = x.shape[0]
+    if not isinstance(n, int):
+        raise gs.ShapeError("a fixed extent is needed")
+    return x.builder.broadcast_to(x.builder.sum(x), (2 * n,))
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> Iterator[None]:
+    gs.cache_clear()
+    yield
+    gs.cache_clear()
+
+
+def an_index(rows: int, columns: int, limit: int) -> Any:
+    return np.random.default_rng(rows).integers(0, limit, (rows, columns))
+
+
+def test_arrays_are_computed_with_at_once() -> None:
+    x, i = np.random.default_rng(0).random((5, 3)), an_index(4, 3, 5)
+    want = np.take_along_axis(x, i, 0)
+    np.testing.assert_array_equal(pick(x, 0, i), want)
+    np.testing.assert_array_equal(pick(x, dim=0, index=i, scale=2.0), want * 2)
+    np.testing.assert_array_equal(pick(x, 0, i, scale=np.array(2.0)), want * 2)
+    np.testing.assert_array_equal(pick([[1, 2], [3, 4]], 1, [[1], [0]]), [[2], [3]])
+
+
+def test_values_add_to_their_graph_and_arrays_beside_them_are_constants() -> None:
+    b = gs.Builder("net")
+    x = b.input("x", (5, 3), "float64")
+    i = an_index(4, 3, 5)
+    y = pick(x, 0, i, scale=2.0)
+    assert isinstance(y, gs.Value) and y.builder is b and y.shape == (4, 3)
+    assert isinstance(chain([np.zeros((1, 3)), x]), gs.Value)
+    data = np.random.default_rng(0).random((5, 3))
+    got, joined = b.build()(data)
+    np.testing.assert_array_equal(got, np.take_along_axis(data, i, 0) * 2)
+    np.testing.assert_array_equal(joined, np.concatenate([np.zeros((1, 3)), data]))
+    assert gs.cache_info().misses == 0
+
+
+def test_sequences_options_and_several_results() -> None:
+    rows = [np.full((n, 2), float(n)) for n in (1, 2, 3)]
+    np.testing.assert_array_equal(chain(rows), np.concatenate(rows))
+    first, second = both(np.arange(3))
+    assert (first.tolist(), second.tolist()) == ([1, 2, 3], [0, 1, 2])
+    assert [t.tolist() for t in both(np.arange(2), np.array([7]))] == [[1, 2], [7]]
+
+
+def test_in_place() -> None:
+    x = np.zeros(5, "int32")
+    assert assign(x, np.array([1, -1]), 7) is None
+    assert x.tolist() == [0, 7, 0, 0, 7]
+    assign(x, np.array([0, 0]), np.array([3, 4], "int32"))
+    assert x[0] == 4
+    with pytest.raises(gs.BoundsError):
+        assign(x, np.array([1, 5]), 9)
+    assert x.tolist() == [4, 7, 0, 0, 7]
+    with pytest.raises(gs.ArgumentError, match="data must be an array that can be written"):
+        assign([1, 2], np.array([0]), 5)
+    with pytest.raises(gs.ArgumentError, match="read-only"):
+        x.flags.writeable = False
+        assign(x, np.array([0]), 5)
+
+
+def test_the_second_shape_of_a_kind_is_the_last_that_is_compiled() -> None:
+    for n in range(2, 12):
+        x, i = np.random.default_rng(n).random((n, n + 2)), an_index(n - 1 or 2, n + 2, n)
+        np.testing.assert_array_equal(pick(x, 0, i), np.take_along_axis(x, i, 0))
+    info = gs.cache_info()
+    # rows of i: 1 is a kind of its own; then the sizes of n=3, those of n=4 and any others
+    assert (info.kinds, info.misses, info.hits) == (2, 3, 7)
+    x, i = np.random.default_rng(0).random((3, 7)), an_index(8, 7, 3)  # no two axes as they were
+    np.testing.assert_array_equal(pick(x, 0, i), np.take_along_axis(x, i, 0))
+    assert gs.cache_info().misses <= 4
+
+
+def test_an_extent_of_one_is_never_a_size() -> None:
+    for n in (3, 4, 1, 5, 0):
+        np.testing.assert_array_equal(chain([np.ones((n, 2)), np.ones((1, 2))]), np.ones((n + 1, 2)))
+    for scale in (np.full((4, 1), 2.0), np.full((4, 3), 2.0), np.full((1, 3), 2.0), np.full((1, 1), 2.0)):
+        for rows in (4, 4):
+            x, i = np.random.default_rng(0).random((5, 3)), an_index(rows, 3, 5)
+            np.testing.assert_array_equal(pick(x, 0, i, scale=scale), np.take_along_axis(x, i, 0) * scale)
+
+
+def test_attributes_of_equal_value_and_other_type_are_told_apart() -> None:
+    x, i = np.arange(6).reshape(2, 3), np.zeros((1, 3), int)
+    assert pick(x, 0, i, scale=1).dtype == np.int64
+    assert pick(x, 0, i, scale=1.0).dtype == np.float64
+    assert pick(x, 0, i, scale=True).dtype == np.int64
+    y = x.astype(float)
+    assert np.signbit(pick(y, 0, i, scale=-0.0)).any()
+    assert not np.signbit(pick(y, 0, i, scale=0.0)).any()
+    assert np.isnan(pick(y, 0, i, scale=float("nan"))).all()
+    info = gs.cache_info()
+    pick(y, 0, i, scale=float("nan"))
+    assert gs.cache_info().hits == info.hits + 1
+
+
+def test_a_function_that_needs_its_sizes_is_compiled_for_each() -> None:
+    for n in (2, 3, 4, 3, 2):
+        assert stretched(np.ones(n)).tolist() == [n] * (2 * n)
+    assert gs.cache_info().misses == 3
+
+
+def test_what_cannot_be_an_argument() -> None:
+    x, i = np.zeros((3, 2)), np.zeros((1, 2), int)
+    with pytest.raises(gs.ArgumentError, match="pick: missing a required argument: 'index'"):
+        pick(x, 0)
+    with pytest.raises(gs.ArgumentError, match="unexpected keyword argument 'axis'"):
+        pick(x, 0, i, axis=1)
+    with pytest.raises(gs.ArgumentError, match="dim is an attribute"):
+        pick(x, np.zeros(2), i)
+    with pytest.raises(gs.DTypeError, match="pick: index"):
+        pick(x, 0, object())
+    with pytest.raises(gs.DTypeError, match="integer"):
+        pick(x, 0, i.astype(float))
+    with pytest.raises(gs.ArgumentError, match="an array or a value"):
+        chain([])
+    with pytest.raises(gs.ArgumentError, match="in_place"):
+        operator(lambda x: x, in_place="y")
+    other = gs.Builder("other").input("x", (3,), "float32")
+    with pytest.raises(gs.GraphError, match="belong"):
+        chain([gs.Builder("net").input("x", (3,), "float32"), other])
+    assert gs.cache_info().size == 0
+
+
+def test_the_cache_is_bounded() -> None:
+    cache, made = Cache(maxkinds=2), []
+
+    def compile(pattern: Any) -> Any:
+        made.append(pattern)
+        return object()
+
+    for key in ("a", "b", "a", "c", "a", "b"):  # c pushes b out
+        cache.module(key, ((2,),), compile)
+    assert len(made) == 4
+    assert cache.info() == (2, 4, 2, 2, 2)
+    kind = Kind()
+    for n in range(30):
+        kind.add(((n, 2 * n % 7, 3),), compile)
+    assert len(kind.modules) == eager.MAX_MODULES
+    cache.clear()
+    assert cache.info() == (0, 0, 0, 0, 2)
+
+
+def test_a_compile_that_fails_leaves_nothing() -> None:
+    cache = Cache()
+
+    def fails(pattern: Any) -> Any:
+        raise gs.ShapeError("no")
+
+    for _ in range(2):
+        with pytest.raises(gs.ShapeError):
+            cache.module("key", ((2,),), fails)
+    assert cache.info().size == 0
+    assert cache.module("key", ((2,),), lambda pattern: "module") == "module"  # type: ignore[arg-type,return-value]
+
+
+def test_patterns() -> None:
+    first, second = ((3, 4), (3, 5)), ((6, 4), (6, 7))
+    assert generalised(first, second, tied=True) == (("n0", 4), ("n0", "n1"))
+    assert generalised(first, second, tied=False) == (("n0", 4), ("n1", "n2"))
+    pattern = generalised(first, second, tied=True)
+    assert matches(pattern, first) and matches(pattern, second) and matches(pattern, ((9, 4), (9, 9)))
+    assert not matches(pattern, ((9, 4), (8, 9))) and not matches(pattern, ((9, 5), (9, 9)))
+
+
+def test_many_threads_compile_once() -> None:
+    x, i = np.random.default_rng(0).random((50, 3)), an_index(40, 3, 50)
+    want = np.take_along_axis(x, i, 0)
+    start, wrong = threading.Barrier(8), []
+
+    def work() -> None:
+        start.wait()
+        for _ in range(20):
+            if not np.array_equal(pick(x, 0, i), want):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+    info = gs.cache_info()
+    assert (info.misses, info.hits) == (1, 159)
