@@ -217,6 +217,7 @@ def _run_nvrtc(library: Path, include: tuple[Path, ...], source: str, arch: str,
     options = [
         f"--gpu-architecture={arch if format == 'cubin' else arch.replace('sm_', 'compute_')}",
         *OPTIONS,
+        "--device-int128",  # 64 bit integers wrap in 128, of which the machine code keeps 64
         "-default-device",  # some helpers that TVM writes have no __device__
         "-DINFINITY=__int_as_float(0x7f800000)",  # TVM's warp reductions use it; NVRTC has no math.h
         *(f"-I{folder}" for folder in include),

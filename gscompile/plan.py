@@ -53,17 +53,18 @@ def plan(graph: Graph) -> Plan:
         for k, a in enumerate(v.args):
             readers[id(a)].append((v, k))
     cost: dict[int, int] = {}
-    nodes: dict[int, int] = {}
+    nodes: dict[int, int] = {}  # the size of a value's expression
+    spots: dict[int, int] = {}  # how often it contains its coordinates
     for v in graph.values:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         own = v.op.cost if isinstance(v.op, Inline) else 1
         cost[id(v)] = own + sum(cost[id(a)] for a in inlined)
         # storing an argument keeps its expression out of this one
-        while inlined and _tree(v, inlined, nodes) > LARGE:
+        while inlined and sum(_tree(v, inlined, nodes, spots)) > LARGE:
             biggest = max(inlined, key=lambda a: nodes[id(a)])
             stored.add(id(biggest))
             inlined = [a for a in inlined if a is not biggest]
-        nodes[id(v)] = _tree(v, inlined, nodes)
+        nodes[id(v)], spots[id(v)] = _tree(v, inlined, nodes, spots)
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
         often = len(readers[id(v)]) > 1 or any(_repeats(reader, k, v) for reader, k in readers[id(v)])
@@ -86,10 +87,21 @@ def plan(graph: Graph) -> Plan:
     return Plan(frozenset(stored), early, late, in_place, cost)
 
 
-def _tree(value: Value, inlined: list[Value], nodes: dict[int, int]) -> int:
-    """The size of a value's expression, counted as a tree; what is loaded counts as one node."""
-    parts = [_uses(value, k) * (nodes[id(a)] if any(a is x for x in inlined) else 1) for k, a in enumerate(value.args)]
-    return 1 + sum(parts)
+def _tree(value: Value, inlined: list[Value], nodes: dict[int, int], spots: dict[int, int]) -> tuple[int, int]:
+    """The size of a value's expression, counted as a tree, and how often its coordinates stand in it.
+
+    What is loaded counts as one node with its coordinates once.  In a gather, the index's expression stands where data's has
+    coordinates.
+    """
+    sizes = [nodes[id(a)] if any(a is x for x in inlined) else 1 for a in value.args]
+    places = [spots[id(a)] if any(a is x for x in inlined) else 1 for a in value.args]
+    uses = [_uses(value, k) for k in range(len(value.args))]
+    if isinstance(value.op, Gather):
+        reads = places[0] * uses[1]
+        return 1 + sizes[0] + reads * sizes[1], places[0] + reads * places[1]
+    return 1 + sum(u * n for u, n in zip(uses, sizes, strict=True)), max(
+        1, sum(u * p for u, p in zip(uses, places, strict=True))
+    )
 
 
 _USED_ONCE = frozenset(
@@ -101,14 +113,14 @@ def _uses(reader: Value, position: int) -> int:
     """How often an operator's expression contains that of an argument, about."""
     op = reader.op
     if isinstance(op, (Gather, Scatter)):
-        return 3 if position == 1 else 1  # index < 0 ? index + size : index
+        return 2 if position == 1 else 1  # index + (index < 0 ? size : 0)
     if isinstance(op, Pointwise):
         if reader.dtype.name == "bfloat16":
             return max(8, op.cost)
         if op.function not in _USED_ONCE:
             return max(6, op.cost)
         # TVM's analysis of the casts between widths goes through them several times
-        return 3 if reader.dtype.is_integer and reader.dtype.bits < 64 else 1
+        return 3 if reader.dtype.is_integer else 1
     if isinstance(op, Cast):
         return 3
     return 1

@@ -10,16 +10,14 @@ from tvm.ir import Expr as PrimExpr
 
 from gscompile.ops.elementwise.casts import convert
 from gscompile.ops.elementwise.comparisons import float_eq, not_
-from gscompile.ops.elementwise.expr import I64, Body, Names, Operation, dtype_of, literal, opaque, unsigned, wrap
+from gscompile.ops.elementwise.expr import U64, Body, Names, Operation, dtype_of, literal, opaque, unsigned, wrap
 from gscompile.types import DTYPES, DType
 
 
 def _modular(op: Operation, signed: bool) -> Body:
-    """``op`` of integers modulo 2**bits.
+    """``op`` of integers modulo 2**bits: carried out where it cannot overflow, and cut down.
 
-    Up to 32 bits it is carried out where it cannot overflow, and cut down.  In 64 bits there is nothing wider: the machine
-    wraps, and hiding operands and result keeps TVM from reasoning about a sum that does not; only LLVM may take a
-    comparison such as ``x + 1 > x`` for true.
+    LLVM and nvcc see that only the lower bits are used, and leave one instruction of the type's own width.
 
     Args:
         op: sum, difference or product.
@@ -27,17 +25,33 @@ def _modular(op: Operation, signed: bool) -> Body:
     """
 
     def body(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
-        if dt.bits == 64:  # unsigned ones as signed, since TVM folds 0 - x of unsigned to 0
-            return wrap(opaque(op(wrap(opaque(x), I64), wrap(opaque(y), I64))), dt)
+        if dt.bits == 64:
+            return _narrowed(op(_widened(x), _widened(y)), dt)
         wide = f"{'int' if signed or dt.kind == 'i' else 'uint'}{32 if dt.bits <= 16 else 64}"
         return wrap(op(tirx.Cast(wide, x), tirx.Cast(wide, y)), dt)
 
     return body
 
 
+def _widened(x: PrimExpr) -> PrimExpr:
+    """The bits of a 64 bit integer in 128: unsigned, since TVM narrows signed ones, and hidden, since cuda has no such literals."""
+    return tirx.Cast("uint128", wrap(opaque(x), U64))
+
+
+def _narrowed(x: PrimExpr, dt: DType) -> PrimExpr:
+    return wrap(opaque(tirx.Cast(U64.name, x)), dt)
+
+
 add = _modular(operator.add, signed=True)
-sub = _modular(operator.sub, signed=True)
 mul = _modular(operator.mul, signed=False)
+_sub = _modular(operator.sub, signed=True)
+
+
+def sub(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
+    if dt.bits < 64:
+        return _sub(names, dt, x, y)
+    complement = tirx.BitwiseXor(wrap(opaque(y), U64), literal(U64.max, U64))
+    return _narrowed(_widened(x) + (_widened(complement) + _widened(literal(1, U64))), dt)
 
 
 def neg(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:

@@ -11,7 +11,7 @@ from tvm import tirx
 from tvm.ir import Expr as PrimExpr
 
 from gscompile.ops.elementwise.casts import convert
-from gscompile.ops.elementwise.comparisons import float_eq, isnan
+from gscompile.ops.elementwise.comparisons import float_eq, isnan, not_
 from gscompile.ops.elementwise.expr import F32, F64, I32, Names, constant, dtype_of, literal
 from gscompile.ops.elementwise.floats import by_precision, library, minus
 from gscompile.ops.elementwise.integers import sub
@@ -110,7 +110,9 @@ def _tanh(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
     # Past 0.625 the subtraction loses nothing.  exp overflows to infinity, which gives 1.
     large = _f32(1.0) + _f32(-2.0) / (_finite_exp(names, size + size) + _f32(1.0))
     small = _polynomial(square, _TANH) * square * x + x
-    return tirx.Select(isnan(x), x, tirx.Select(size < _f32(0.625), small, _with_sign_of(x, names(large))))
+    value = tirx.Select(size < _f32(0.625), small, _with_sign_of(x, names(large)))
+    # The sum of the polynomial and x would lose the sign of -0.0.
+    return tirx.Select(not_(tirx.LE(_f32(2.0**-13), size)), x, value)
 
 
 _exp_below_zero = by_precision(lambda names, dt, x: _finite_exp(names, x), library("exp"))
@@ -153,7 +155,7 @@ def _gelu(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
     a = names(_at_most(tirx.abs(x), 20.0))
     wide, z = names(tirx.Cast(F64.name, a)), names(a * _f32(math.sqrt(0.5)))
     tail = a * _f32(0.5) * _erfcx(names, z) * _finite_exp(names, wide * wide * literal(-0.5, F64))
-    return tirx.Select(isnan(x), x, minus(tail) + tirx.Select(tirx.LT(_f32(0.0), x), x, _f32(0.0)))
+    return tirx.Select(isnan(x), x, minus(tail) + tirx.Select(tirx.LE(_f32(0.0), x), x, constant(-0.0, F32)))
 
 
 def _gelu_f64(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
