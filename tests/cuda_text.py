@@ -21,6 +21,7 @@ from pathlib import Path
 import tvm
 
 import gscompile as gs
+from gscompile import nvcc
 from gscompile.lower import lower
 from gscompile.module import Module
 from gscompile.targets import resolve
@@ -134,15 +135,16 @@ def cpu_compiler() -> str | None:
     """Why kernels cannot be run on the CPU here; None if they can."""
     if shutil.which("g++") is None:
         return "needs g++"
-    return None if _toolkit() else "needs the headers of a CUDA toolkit"
+    return None if _headers() else "needs the headers of a CUDA toolkit"
 
 
-def _toolkit() -> Path | None:
-    nvcc = shutil.which("nvcc")
-    roots = [Path(nvcc).resolve().parent.parent] if nvcc else []
-    return next(
-        (p / "include" for p in [*roots, Path("/usr/local/cuda")] if (p / "include/cuda_fp16.h").is_file()), None
-    )
+def _headers() -> Path | None:
+    """The folder of CUDA's headers; NVRTC's wheels alone lack what a host compiler needs of them."""
+    compiler = nvcc._nvcc()
+    roots = [Path(compiler).resolve().parent.parent] if compiler else []
+    folders = [*(root / "include" for root in [*roots, Path(nvcc.TOOLKIT)]), *nvcc._find("*/include")]
+    wanted = ("cuda_fp16.h", "crt/host_defines.h")
+    return next((f for f in folders if all((f / name).is_file() for name in wanted)), None)
 
 
 def on_cpu(builders: list[gs.Builder], folder: Path) -> list[tuple[Module, str]]:
@@ -163,7 +165,7 @@ def on_cpu(builders: list[gs.Builder], folder: Path) -> list[tuple[Module, str]]
     # a misaligned vector, or a division by zero, ends the process
     checks = "-fsanitize=alignment,integer-divide-by-zero,bounds -fsanitize-undefined-trap-on-error"
     command = (
-        f"g++ -O0 -w -std=c++17 -ffp-contract=off -fwrapv {checks} -shared -fPIC -I{_toolkit()} -o {library} {source}"
+        f"g++ -O0 -w -std=c++17 -ffp-contract=off -fwrapv {checks} -shared -fPIC -I{_headers()} -o {library} {source}"
     )
     done = subprocess.run(command.split(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]
