@@ -241,10 +241,9 @@ def as_dim(d: object) -> Dim:
         return d
     if isinstance(d, str):
         return SymDim.var(d)
-    try:
-        value = d.__index__()  # type: ignore[attr-defined]
-    except AttributeError:
-        raise ShapeError(f"a dimension must be an int or a str; got {d!r}") from None
+    if isinstance(d, bool) or not hasattr(d, "__index__"):
+        raise ShapeError(f"a dimension must be an int or a str; got {d!r}")
+    value = d.__index__()
     if value < 0:
         raise ShapeError(f"a dimension must not be negative; got {value}")
     return int(value)

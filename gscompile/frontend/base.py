@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gscompile.types import DType, TensorType, dtype, promote, result_of_scalar
 if TYPE_CHECKING:
     from gscompile.builder import Builder
 
+T = TypeVar("T")
 Scalar: TypeAlias = bool | int | float
 Operand: TypeAlias = Any  # a Value, a Python scalar, or an array
 
@@ -187,9 +188,22 @@ def int_of(op: str, argument: str, x: Any) -> int:
 
 def ints_of(op: str, argument: str, x: Any) -> list[int]:
     """A user's sequence of ints."""
+    return [int_of(op, argument, a) for a in list_of(op, argument, x, "ints")]
+
+
+def list_of(op: str, argument: str, x: Any, what: str) -> list[Any]:
+    """A user's sequence of ``what``; a str is not one."""
     if isinstance(x, (str, bytes)) or not isinstance(x, Iterable):
-        raise ArgumentError(f"{op}: {argument} must be a sequence of ints; got {x!r}")
-    return [int_of(op, argument, a) for a in x]
+        raise ArgumentError(f"{op}: {argument} must be a sequence of {what}; got {x!r}")
+    return named(op, argument, list, x)
+
+
+def named(op: str, argument: str, read: Callable[[Any], T], x: Any) -> T:
+    """``read(x)``, whose errors are made to name the operator and the argument."""
+    try:
+        return read(x)
+    except GSError as e:
+        raise type(e)(f"{op}: {argument}: {e}") from None
 
 
 def axis_of(op: str, argument: str, axis: Any, rank: int) -> int:

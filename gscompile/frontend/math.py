@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gscompile.errors import ArgumentError
-from gscompile.frontend.base import GraphBuilder, Operand
+from gscompile.frontend.base import GraphBuilder, Operand, named
 from gscompile.graph import Value
 from gscompile.ops.movement import Cast
 from gscompile.types import TensorType, dtype
@@ -225,5 +225,5 @@ class MathOps(GraphBuilder):
 
     def cast(self, x: Operand, dtype_: Any) -> Value:
         """x in another dtype: floats to integers truncate and saturate (NaN gives 0), wider integers wrap, bool is x != 0."""
-        value, to = self._value("cast", "x", x), dtype(dtype_)
+        value, to = self._value("cast", "x", x), named("cast", "dtype", dtype, dtype_)
         return value if value.dtype == to else self._add(Cast(to.name), [value], TensorType(value.shape, to))

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from gscompile.dims import Dim, Shape, as_dim, as_shape, ceildiv, dim_max, dim_min, exact_quotient, product, shape_str
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, ints_of, scalar_of
+from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
 from gscompile.graph import Value
 from gscompile.ops.movement import BroadcastTo, Concat, Full, Iota, Pad, Reshape, SizeOf, Slice, Transpose
-from gscompile.types import TensorType, dtype, promote
+from gscompile.types import TensorType, promote
+from gscompile.types import dtype as as_dtype
 
 Key: TypeAlias = slice  # under its own name, since MovementOps has a method called slice
 
@@ -23,12 +24,15 @@ class MovementOps(GraphBuilder):
 
     def zeros(self, shape: Any, dtype: Any = "float32") -> Value:
         """Zeros of a shape and dtype."""
-        return self.full(shape, 0, dtype)
+        return self._full("zeros", shape, 0, dtype)
 
     def full(self, shape: Any, value: float, dtype: Any = "float32") -> Value:
         """One value everywhere; it must fit the dtype."""
-        type = TensorType.of(shape, dtype)
-        return self._add(Full(scalar_of(value, type.dtype, "full")), [], type)
+        return self._full("full", shape, value, dtype)
+
+    def _full(self, method: str, shape: Any, value: float, dtype: Any) -> Value:
+        type = TensorType(named(method, "shape", as_shape, shape), named(method, "dtype", as_dtype, dtype))
+        return self._add(Full(scalar_of(value, type.dtype, method)), [], type)
 
     def constant(self, array: Any, dtype: Any = None, name: str | None = None) -> Value:
         """A fixed array: referenced, not copied, where it is an array of the wanted dtype already."""
@@ -37,12 +41,13 @@ class MovementOps(GraphBuilder):
 
     def iota(self, shape: Any, axis: int = 0, dtype: Any = "int64") -> Value:
         """The coordinate on ``axis``."""
-        type = TensorType.of(shape, dtype)
+        type = TensorType(named("iota", "shape", as_shape, shape), named("iota", "dtype", as_dtype, dtype))
         return self._add(Iota(axis_of("iota", "axis", axis, type.rank)), [], type)
 
     def size(self, dim: Any, dtype_: Any = "int64") -> Value:
         """A size as a scalar tensor: an int, a symbolic size's name, or an entry of some value's ``shape``."""
-        return self._add(SizeOf(as_dim(dim)), [], TensorType((), dtype(dtype_)))
+        type = TensorType((), named("size", "dtype", as_dtype, dtype_))
+        return self._add(SizeOf(named("size", "dim", as_dim, dim)), [], type)
 
     # -- renamed coordinates
 
@@ -55,14 +60,14 @@ class MovementOps(GraphBuilder):
             raise ShapeError(f"reshape: at most one extent may be -1; got {tuple(wanted)}")
         total = product(v.shape)
         if free:
-            rest = product(as_shape([d for k, d in enumerate(wanted) if k != free[0]]))
+            rest = product(named("reshape", "shape", as_shape, [d for k, d in enumerate(wanted) if k != free[0]]))
             if rest == 0:
                 raise ShapeError(f"reshape: -1 is ambiguous beside an extent of 0; got {tuple(wanted)}")
             exact = exact_quotient(total, rest)
             if exact is None and isinstance(total, int) and isinstance(rest, int):
                 raise ShapeError(f"reshape: {shape_str(v.shape)} has {total} elements, not a multiple of {rest}")
             wanted[free[0]] = total // rest if exact is None else exact
-        out = as_shape(wanted)
+        out = named("reshape", "shape", as_shape, wanted)
         what = f"reshape: number of elements of {shape_str(v.shape)} and {shape_str(out)}"
         self._require([("==", product(out), total, what)])
         return v if out == v.shape else self._add(Reshape(), [v], TensorType(out, v.dtype))
@@ -78,7 +83,7 @@ class MovementOps(GraphBuilder):
 
     def broadcast_to(self, x: Operand, shape: Any) -> Value:
         """Repeat axes of extent 1, and add leading axes."""
-        v, out = self._value("broadcast_to", "x", x), as_shape(shape)
+        v, out = self._value("broadcast_to", "x", x), named("broadcast_to", "shape", as_shape, shape)
         refused = f"broadcast_to: {shape_str(v.shape)} does not broadcast to {shape_str(out)}"
         if v.rank > len(out):
             raise ShapeError(refused)
@@ -130,9 +135,10 @@ class MovementOps(GraphBuilder):
     def slice(self, x: Operand, starts: Any, stops: Any, axes: Any = None, steps: Any = None) -> Value:
         """``x[start:stop:step]`` on each given axis, with Python's rules for negative and excessive bounds."""
         v = self._value("slice", "x", x)
-        starts, stops = list(starts), list(stops)
-        where = list(range(len(starts))) if axes is None else [axis_of("slice", "axes", a, v.rank) for a in axes]
-        steps = [1] * len(starts) if steps is None else list(steps)
+        starts, stops = list_of("slice", "starts", starts, "ints"), list_of("slice", "stops", stops, "ints")
+        axes = range(len(starts)) if axes is None else list_of("slice", "axes", axes, "ints")
+        where = [axis_of("slice", "axes", a, v.rank) for a in axes]
+        steps = [1] * len(starts) if steps is None else list_of("slice", "steps", steps, "ints")
         if not len(starts) == len(stops) == len(where) == len(steps) or len(starts) > v.rank:
             raise ShapeError("slice: starts, stops, axes and steps must have one entry per axis that is sliced")
         if len(set(where)) != len(where):
@@ -205,7 +211,10 @@ class MovementOps(GraphBuilder):
 
     def concat(self, values: Sequence[Operand], axis: int = 0) -> Value:
         """One after the other along an axis; the other extents agree, dtypes meet as in arithmetic."""
-        parts = [self._value("concat", f"values[{k}]", x) for k, x in enumerate(values)]
+        parts = [
+            self._value("concat", f"values[{k}]", x)
+            for k, x in enumerate(list_of("concat", "values", values, "values"))
+        ]
         if not parts:
             raise ArgumentError("concat: at least one value is needed")
         a = axis_of("concat", "axis", axis, parts[0].rank)
@@ -226,7 +235,9 @@ class MovementOps(GraphBuilder):
 
     def stack(self, values: Sequence[Operand], axis: int = 0) -> Value:
         """Along a new axis."""
-        parts = [self._value("stack", f"values[{k}]", x) for k, x in enumerate(values)]
+        parts = [
+            self._value("stack", f"values[{k}]", x) for k, x in enumerate(list_of("stack", "values", values, "values"))
+        ]
         if not parts:
             raise ArgumentError("stack: at least one value is needed")
         a = axis_of("stack", "axis", axis, parts[0].rank + 1)

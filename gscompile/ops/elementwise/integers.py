@@ -34,7 +34,7 @@ def _modular(op: Operation, signed: bool) -> Body:
 
 
 def _widened(x: PrimExpr) -> PrimExpr:
-    """The bits of a 64 bit integer in 128: unsigned, since TVM narrows signed ones, and hidden, since cuda has no such literals."""
+    """A 64 bit integer in 128 bits: unsigned, since TVM narrows signed ones; hidden, since cuda has no such literals."""
     return tirx.Cast("uint128", wrap(opaque(x), U64))
 
 
