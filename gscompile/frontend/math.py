@@ -3,6 +3,10 @@
 Operands broadcast as in NumPy; a symbolic size never stretches.  Dtypes meet as in NumPy (``gscompile.types.promote``), a
 Python scalar takes the dtype of the tensors beside it.  The exact rule of each function is its row in
 ``gscompile.ops.elementwise.POINTWISE``.
+
+Every function is rounded as if it stood alone, with one exception: where the product of two floats is added to something in
+the same kernel, LLVM and nvcc may round once instead of twice (a fused multiply-add), so ``x * w + y`` can differ from
+NumPy's in the last bit, and from that of a graph that stores the product.
 """
 
 from __future__ import annotations
