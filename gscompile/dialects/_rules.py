@@ -1,0 +1,34 @@
+"""Rules that dialects share: what an operand may be, and the error where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gscompile.dims import shape_str
+from gscompile.errors import DTypeError, ShapeError
+from gscompile.graph import Value
+
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = (*SIGNED, *UNSIGNED)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def need_dtype(op: str, argument: str, x: Value, allowed: Collection[str]) -> None:
+    """Raises DTypeError unless ``x`` has one of some dtypes."""
+    if x.dtype.name not in allowed:
+        raise DTypeError(f"{op}: {argument} must have dtype {' or '.join(allowed)}; got {x.dtype}")
+
+
+def need_same_dtype(op: str, a: str, x: Value, b: str, y: Value) -> None:
+    """Raises DTypeError unless two operands have one dtype."""
+    if x.dtype != y.dtype:
+        raise DTypeError(f"{op}: {a} and {b} must have one dtype; got {x.dtype} and {y.dtype}")
+
+
+def need_rank(op: str, argument: str, x: Value, low: int, high: int | None = None) -> None:
+    """Raises ShapeError unless ``x`` has a rank in ``[low, high]``; with ``high`` left out, ``low`` exactly."""
+    high = low if high is None else high
+    if not low <= x.rank <= high:
+        rule = str(low) if low == high else f"{low} to {high}"
+        raise ShapeError(f"{op}: {argument} must have rank {rule}; got shape {shape_str(x.shape)}")

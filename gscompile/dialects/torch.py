@@ -1,0 +1,304 @@
+"""PyTorch: ``torch.gather`` and its kin, as PyTorch 2.13 computes them on the CPU.
+
+Indices are int32 or int64.  A negative index is out of range unless a function says otherwise, and an index out of range is
+an error.  A 0-d tensor counts as one of one element.  Duplicates are combined in the order of the index, which PyTorch
+promises nowhere and does on the CPU; on cuda it leaves the order to chance.
+
+``sparse_grad``, ``sparse`` and ``scale_grad_by_freq`` only concern gradients and are accepted without effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype
+from gscompile.dims import Dim, product, shape_str
+from gscompile.eager import Tensor, operator
+from gscompile.errors import ArgumentError, DTypeError, ShapeError
+from gscompile.frontend.base import axis_of
+from gscompile.graph import Value
+
+_INDEX = ("int32", "int64")
+_REDUCE = {"sum": "add", "prod": "mul", "mean": "mean", "amax": "max", "amin": "min"}
+
+
+def _dim(op: str, dim: int, x: Value) -> int:
+    """``dim`` as a number in [0, rank); a 0-d tensor has one axis to name."""
+    return axis_of(op, "dim", dim, max(x.rank, 1))
+
+
+def _at_least_1d(x: Value) -> Value:
+    return x.builder.reshape(x, (1,)) if x.rank == 0 else x
+
+
+def _is_empty(x: Value) -> bool:
+    return any(d == 0 for d in x.shape)
+
+
+def _reduction(op: str, reduce: str, allowed: Sequence[str]) -> str:
+    if reduce not in allowed:
+        raise ArgumentError(f"{op}: reduce must be {' or '.join(allowed)}; got {reduce!r}")
+    return _REDUCE[reduce]
+
+
+@operator
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Value:
+    """``out[i][j][k] = input[index[i][j][k]][j][k]`` for dim = 0.
+
+    index: input's rank, on the other axes at most input's extents; result: index's shape.
+    """
+    b = input.builder
+    need_dtype("gather", "index", index, _INDEX)
+    axis = _dim("gather", dim, input)
+    if _is_empty(index):
+        return b.zeros(index.shape, input.dtype)
+    found = b.gather(_at_least_1d(input), _at_least_1d(index), axis, negative=False)
+    return b.reshape(found, index.shape) if index.rank == 0 else found
+
+
+@operator
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Value:
+    """:func:`gather` with int64 indices taken modulo input's extent, and the other axes broadcast.
+
+    Without ``dim``, both are taken flat, and an index must be in range.
+    """
+    b = input.builder
+    need_dtype("take_along_dim", "indices", indices, ("int64",))
+    if dim is None:
+        return b.take(b.reshape(input, (-1,)), b.reshape(indices, (-1,)), negative=False)
+    if input.rank != indices.rank:
+        raise ShapeError(f"take_along_dim: indices must have input's rank {input.rank}; got {shape_str(indices.shape)}")
+    axis = _dim("take_along_dim", dim, input)
+    x, i = _broadcast_others("take_along_dim", input, indices, axis)
+    return b.gather(x, i, axis, bounds="wrap")
+
+
+def _broadcast_others(op: str, x: Value, index: Value, axis: int) -> tuple[Value, Value]:
+    """Both, with the extents on all axes but one broadcast to each other."""
+    b = x.builder
+    common = b._broadcast(op, [_without(x.shape, axis), _without(index.shape, axis)])
+    both = [(*common[:axis], v.shape[axis], *common[axis:]) for v in (x, index)]
+    return b.broadcast_to(x, both[0]), b.broadcast_to(index, both[1])
+
+
+def _without(shape: Sequence[Dim], axis: int) -> tuple[Dim, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+@operator
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str | None = None) -> Value:
+    """``out = input; out[index[i][j][k]][j][k] = src[i][j][k]`` for dim = 0.
+
+    index: at most input's extents on the other axes, at most src's on all; src: input's dtype, or a number.  reduce: None, or
+    the deprecated ``"add"`` and ``"multiply"``.
+    """
+    if reduce not in (None, "add", "multiply"):
+        raise ArgumentError(f"scatter: reduce must be None, 'add' or 'multiply'; got {reduce!r}")
+    how = {None: "update", "add": "add", "multiply": "mul"}[reduce]
+    return _scatter("scatter", input, dim, index, src, how, True)
+
+
+@operator
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Value:
+    """:func:`scatter` that adds to what is there."""
+    return _scatter("scatter_add", input, dim, index, src, "add", True)
+
+
+@operator
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Value:
+    """:func:`scatter` with reduce: sum, prod, mean, amax, amin.
+
+    include_self: whether the value in input takes part where something arrives.  A mean of integers floors.
+    """
+    how = _reduction("scatter_reduce", reduce, ("sum", "prod", "mean", "amax", "amin"))
+    return _scatter("scatter_reduce", input, dim, index, src, how, include_self)
+
+
+def _scatter(
+    op: str, input: Value, dim: int, index: Value, src: Value | float, reduction: str, include_self: bool
+) -> Value:
+    b = input.builder
+    need_dtype(op, "index", index, _INDEX)
+    axis = _dim(op, dim, input)
+    if isinstance(src, Value):
+        need_same_dtype(op, "src", src, "input", input)
+    if _is_empty(index):
+        return input
+    x, i = _at_least_1d(input), _at_least_1d(index)
+    if isinstance(src, Value):
+        src = _at_least_1d(src)
+        need_rank(op, "src", src, i.rank)
+        src = b.slice(src, [0] * i.rank, list(i.shape))
+    out = b.scatter(x, i, src, axis, reduction=reduction, include_self=include_self, negative=False)
+    return b.reshape(out, ()) if input.rank == 0 else out
+
+
+@operator
+def index_select(input: Tensor, dim: int, index: Tensor) -> Value:
+    """The slices of input at index along dim; index: at most 1-D."""
+    b = input.builder
+    need_dtype("index_select", "index", index, _INDEX)
+    need_rank("index_select", "index", index, 0, 1)
+    axis = _dim("index_select", dim, input)
+    out = b.take(_at_least_1d(input), _at_least_1d(index), axis, negative=False)
+    return b.reshape(out, ()) if input.rank == 0 else out
+
+
+@operator
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Value:
+    """Adds ``alpha * source`` to the slices of input at index along dim.
+
+    Where input is empty nothing is added, whatever the index.
+    """
+    if alpha != 1:
+        if input.dtype.is_integer and isinstance(alpha, float):
+            raise DTypeError(f"index_add: alpha must be an integer for {input.dtype}; got {alpha}")
+        source = source * alpha
+    if _is_empty(input):
+        return input
+    return _index_put("index_add", input, dim, index, source, "add", True, _INDEX)
+
+
+@operator
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Value:
+    """Writes source to the slices of input at index along dim; index: int64."""
+    return _index_put("index_copy", input, dim, index, source, "update", True, ("int64",))
+
+
+@operator
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Value:
+    """Reduces source into the slices of input at index along dim; reduce: prod, mean, amax, amin."""
+    how = _reduction("index_reduce", reduce, ("prod", "mean", "amax", "amin"))
+    return _index_put("index_reduce", input, dim, index, source, how, include_self, _INDEX)
+
+
+def _index_put(
+    op: str,
+    input: Value,
+    dim: int,
+    index: Value,
+    source: Value,
+    reduction: str,
+    include_self: bool,
+    dtypes: Sequence[str],
+) -> Value:
+    b = input.builder
+    need_dtype(op, "index", index, dtypes)
+    need_rank(op, "index", index, 0, 1)
+    need_same_dtype(op, "source", source, "input", input)
+    axis = _dim(op, dim, input)
+    x, i, s = _at_least_1d(input), _at_least_1d(index), _at_least_1d(source)
+    need_rank(op, "source", s, x.rank)
+    out = b.put(x, i, s, axis, reduction=reduction, include_self=include_self, negative=False)
+    return b.reshape(out, ()) if input.rank == 0 else out
+
+
+@operator
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Value:
+    """Writes one value to the slices of input at index along dim; a negative index counts from the end; index: int64.
+
+    value: a number or a 0-d tensor, which is cast to input's dtype.
+    """
+    b = input.builder
+    need_dtype("index_fill", "index", index, ("int64",))
+    need_rank("index_fill", "index", index, 0, 1)
+    axis = _dim("index_fill", dim, input)
+    x, i = _at_least_1d(input), _at_least_1d(index)
+    shape = (*x.shape[:axis], *i.shape, *x.shape[axis + 1 :])
+    if isinstance(value, Value):
+        need_rank("index_fill", "value", value, 0)
+        value = b.broadcast_to(b.cast(value, input.dtype), shape)
+    out = b.put(x, i, value, axis)
+    return b.reshape(out, ()) if input.rank == 0 else out
+
+
+@operator
+def take(input: Tensor, index: Tensor) -> Value:
+    """Elements of input taken flat; a negative index counts from the end; index: int64; result: index's shape."""
+    b = input.builder
+    need_dtype("take", "index", index, ("int64",))
+    return b.take(b.reshape(input, (-1,)), index)
+
+
+@operator
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Value:
+    """Writes source to input taken flat, or adds it; a negative index counts from the end; index: int64.
+
+    source: as many elements as index.
+    """
+    b = input.builder
+    need_dtype("put", "index", index, ("int64",))
+    need_same_dtype("put", "source", source, "input", input)
+    flat, i, s = (b.reshape(v, (-1,)) for v in (input, index, source))
+    return b.reshape(b.put(flat, i, s, reduction="add" if accumulate else "update"), input.shape)
+
+
+@operator
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor | float, accumulate: bool = False) -> Value:
+    """``out = input; out[indices] = values`` with integer indices that broadcast, one for each leading axis of input.
+
+    A negative index counts from the end.  A single bool mask is taken where values is one element: the number of elements
+    that a mask picks is not known before it is read.
+    """
+    b = input.builder
+    if not 1 <= len(indices) <= max(input.rank, 1):
+        raise ShapeError(f"index_put: indices must be 1 to {input.rank} tensors; got {len(indices)}")
+    if isinstance(values, Value):
+        need_same_dtype("index_put", "values", values, "input", input)
+    if any(i.dtype.name == "bool" for i in indices):
+        return _masked_put(input, indices, values, accumulate)
+    for k, i in enumerate(indices):
+        need_dtype("index_put", f"indices[{k}]", i, _INDEX)
+    grid = b._broadcast("index_put", [i.shape for i in indices])
+    stacked = b.stack([b.cast(b.broadcast_to(i, grid), "int64") for i in indices], len(grid))
+    points = (*grid, *input.shape[len(indices) :])
+    if isinstance(values, Value):
+        values = b.broadcast_to(values, points)
+    return b.scatter_nd(input, stacked, values, reduction="add" if accumulate else "update")
+
+
+def _masked_put(input: Value, indices: Sequence[Value], values: Value | float, accumulate: bool) -> Value:
+    b = input.builder
+    mask = indices[0]
+    if len(indices) != 1 or (isinstance(values, Value) and product(values.shape) != 1):
+        raise ArgumentError("index_put: a bool mask must be the only index, and values one element")
+    if mask.rank > input.rank or mask.shape != input.shape[: mask.rank]:
+        raise ShapeError(
+            f"index_put: a mask must have input's leading extents {shape_str(input.shape)}; got {shape_str(mask.shape)}"
+        )
+    chosen = b.reshape(mask, (*mask.shape, *(1 for _ in range(input.rank - mask.rank))))
+    new: Any = b.reshape(values, ()) if isinstance(values, Value) else values
+    return b.where(chosen, input + new if accumulate else new, input)
+
+
+@operator
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Value:
+    """``torch.nn.functional.embedding``: the rows of weight at input.
+
+    padding_idx only concerns gradients.  max_norm would rewrite weight, and is refused.
+    """
+    _embedding_rules("embedding", input, weight, padding_idx, max_norm)
+    return input.builder.take(weight, input, negative=False)
+
+
+def _embedding_rules(op: str, input: Value, weight: Value, padding_idx: int | None, max_norm: float | None) -> None:
+    need_dtype(op, "input", input, _INDEX)
+    need_rank(op, "weight", weight, 2)
+    rows = weight.shape[0]
+    if padding_idx is not None and isinstance(rows, int) and not -rows <= padding_idx < rows:
+        raise ArgumentError(f"{op}: padding_idx must be in [{-rows}, {rows - 1}]; got {padding_idx}")
+    if max_norm is not None:
+        raise ArgumentError(f"{op}: max_norm renormalises weight itself, which is not done here; got {max_norm}")
