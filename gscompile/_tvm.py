@@ -158,9 +158,26 @@ def _is_negative(x: Expr) -> bool:
     return isinstance(x, tirx.IntImm) and int(x.value) < 0
 
 
-def masked(sign: Expr, x: Expr) -> Expr:
-    """``x`` where the int64 ``sign`` is negative, 0 elsewhere, without a branch."""
-    return tirx.BitwiseAnd(tirx.shift_right(sign, const(63)), x)
+def loads_of(x: Expr) -> int:
+    """How many loads from buffers an expression contains, those in the coordinates of a load included."""
+    load = as_load(x)
+    if load is not None:
+        return 1 + sum(map(loads_of, load[1]))
+    if isinstance(x, tirx.Cast):
+        return loads_of(x.value)
+    if isinstance(x, tirx.Select):
+        return sum(map(loads_of, (x.condition, x.true_value, x.false_value)))
+    if isinstance(x, tirx.Let):
+        return loads_of(x.value) + loads_of(x.body)
+    if hasattr(x, "a"):
+        return loads_of(x.a) + loads_of(x.b) if hasattr(x, "b") else loads_of(x.a)
+    return sum(map(loads_of, getattr(x, "args", ())))
+
+
+def sign_bit(x: Expr) -> Expr:
+    """1 where an int64 is negative, 0 elsewhere, without a comparison."""
+    # of the unsigned value, since NarrowDataType may make x an int32, which cannot be shifted by 63
+    return cast("int64", tirx.shift_right(cast("uint64", x), const(63, "uint64")))
 
 
 def isnan(x: Expr) -> Expr:

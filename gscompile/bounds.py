@@ -68,7 +68,11 @@ def wrapped(value: Expr, size: Expr, negative: bool, sliced: bool) -> Expr:
     v = as_int64(value, sliced)
     if not negative or T.dtype_of(value).startswith("uint"):
         return v
-    return T.select(v < T.const(0), v + size, v)
+    if T.loads_of(v) <= 1:
+        return T.select(v < T.const(0), v + size, v)
+    # the same; but TVM's simplifier takes a select apart case by case, in time that grows fourteenfold with each gather of a
+    # chain of them
+    return v + T.sign_bit(v) * size
 
 
 def in_range(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool) -> Expr:

@@ -34,8 +34,13 @@ class Opaque:
 
     def __str__(self) -> str:
         if self.kind == "floordiv":
-            return f"({self.lhs})//({self.rhs})" if isinstance(self.rhs, SymDim) else f"({self.lhs})//{self.rhs}"
+            return f"({_operand(self.lhs)}//{_operand(self.rhs)})"
         return f"{self.kind}({self.lhs}, {self.rhs})"
+
+
+def _operand(dim: Dim) -> str:
+    text = str(dim)
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
 def _order(monomial: Monomial) -> tuple[int, tuple[str, ...]]:

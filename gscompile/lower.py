@@ -34,6 +34,7 @@ from gscompile.nests import (
 from gscompile.ops.base import Coords, Inline, Leaf, Sizes
 from gscompile.ops.elementwise import cast, constant
 from gscompile.ops.gather import Addressing, Gather
+from gscompile.ops.movement import Slice
 from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
 from gscompile.ops.scatter import Scatter
 from gscompile.plan import Plan, plan
@@ -357,13 +358,13 @@ def least_bytes(graph: Graph) -> Dim:
     for v in graph.values:
         if not isinstance(v.op, Leaf):
             continue
-        need: Dim = 0
+        size = product(v.shape)
+        reads = [size for o in graph.outputs if o is v]
         for reader in graph.values:
             for k, a in enumerate(reader.args):
                 if a is v:
-                    gathered = isinstance(reader.op, Gather) and k == 0
-                    need = need + (dim_min(product(reader.shape), product(v.shape)) if gathered else product(v.shape))
-        if any(o is v for o in graph.outputs):
-            need = need + product(v.shape)
-        moved = moved + dim_min(need, product(v.shape)) * v.dtype.itemsize
+                    picks = isinstance(reader.op, Slice) or (isinstance(reader.op, Gather) and k == 0)
+                    reads.append(product(reader.shape) if picks else size)
+        need = size if size in reads else dim_min(sum(reads), size) if reads else 0
+        moved = moved + need * v.dtype.itemsize
     return moved
