@@ -32,10 +32,10 @@ from gscompile.nests import (
     status_position,
 )
 from gscompile.ops.base import Coords, Inline, Leaf, Sizes
-from gscompile.ops.elementwise import cast, constant
+from gscompile.ops.elementwise import POINTWISE, cast, constant
 from gscompile.ops.gather import Addressing, Gather
 from gscompile.ops.movement import Slice
-from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
+from gscompile.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords
 from gscompile.ops.scatter import Scatter
 from gscompile.plan import Plan, plan
 from gscompile.types import DTYPES, DType, TensorType
@@ -219,6 +219,8 @@ class Lowering:
             self.emit(self.scatter_nest(value, op, out))
         elif isinstance(op, (Reduce, ArgReduce)):
             self.emit(self.reduce_nest(value, op, out))
+        elif isinstance(op, SegmentReduce):
+            self.emit(self.segment_nest(value, op, out))
         else:
             self.copy(value, out)
 
@@ -249,7 +251,7 @@ class Lowering:
             acc = op.fold.accumulate(source.dtype)
             initial: tuple[tuple[DType, Expr], ...] = ((acc, constant(op.fold.identity(acc), acc)),)
             step: Callable[..., list[Expr]] = lambda a, c, r: [op.combine(acc, a[0], op.lift(source.dtype, at(c, r)))]  # noqa: E731
-            finish: Callable[..., Expr] = lambda a: op.finish(source.dtype, a[0], source.shape, self.sizes)  # noqa: E731
+            finish: Callable[..., Expr] = lambda a, c: op.finish(source.dtype, a[0], source.shape, self.sizes)  # noqa: E731
         else:
             initial = (
                 (source.dtype.compute, constant(0, source.dtype.compute)),
@@ -261,11 +263,37 @@ class Lowering:
                 wins = T.any_of([r[0] == 0, op.better(source.dtype, x, a[0])])
                 return [T.select(wins, x, a[0]), T.select(wins, r[0], a[1])]
 
-            finish = lambda a: a[1]  # noqa: E731
-        reduced = tuple(source.shape[a] for a in axes)
+            finish = lambda a, c: a[1]  # noqa: E731
+        ranges = [(T.const(0), self.sizes(source.shape[a])) for a in axes]
         inner = list(axes) == list(range(source.rank - len(axes), source.rank))
         cost = self.plan.cost[id(value)]
-        return ReduceNest(value.name, value.shape, value.dtype, out, reduced, initial, step, finish, cost, inner)
+        elements = product(source.shape)
+        return ReduceNest(
+            value.name, value.shape, value.dtype, out, elements, lambda c: ranges, initial, step, finish, cost, inner
+        )
+
+    def segment_nest(self, value: Value, op: SegmentReduce, out: Buffer) -> ReduceNest:
+        x, begin, end = (self.element(a) for a in value.args)
+        source = x.type
+        acc = op.fold.accumulate(source.dtype)
+
+        def step(a: Sequence[Expr], c: Coords, r: Coords) -> list[Expr]:
+            row = cast(x(r[0], *c[1:]), source.dtype, acc)
+            return [POINTWISE[op.fold.function].expr(acc, [a[0], row])]
+
+        return ReduceNest(
+            value.name,
+            value.shape,
+            value.dtype,
+            out,
+            product(source.shape),
+            lambda c: [(begin(c[0]), end(c[0]))],
+            ((acc, constant(op.fold.identity(acc), acc)),),
+            step,
+            lambda a, c: op.finish(source.dtype, a[0], end(c[0]) - begin(c[0])),
+            self.plan.cost[id(value)],
+            source.rank == 1,
+        )
 
     def scatter_nest(self, value: Value, op: Scatter, out: Buffer) -> ScatterNest:
         data, index, src = (self.element(a) for a in value.args)

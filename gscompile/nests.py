@@ -39,12 +39,15 @@ class MapNest:
 
 @dataclass(frozen=True, slots=True)
 class ReduceNest:
-    """``out[c] = finish(fold of step over the reduced box)``; several accumulators at once, for argmax.
+    """``out[c] = finish(fold of step over the box of c)``; several accumulators at once, for argmax.
 
     Attributes:
-        reduced: extents of the reduced box, folded in row-major order.
+        elements: how many are folded in all.
+        ranges: begin and end of each axis of a cell's box, which is folded in row-major order; they do not depend on the
+            innermost coordinate of a cell unless ``inner``.
         initial: dtype and first value of each accumulator.
-        step: (accumulators, c, position in the reduced box) -> accumulators.
+        step: (accumulators, c, position in the box) -> accumulators.
+        finish: (accumulators, c) -> the cell.
         inner: the reduced axes are the innermost of the argument (a run of memory is folded).
     """
 
@@ -52,10 +55,11 @@ class ReduceNest:
     shape: Shape
     dtype: DType
     out: Buffer
-    reduced: Shape
+    elements: Dim
+    ranges: Callable[[Coords], list[tuple[Expr, Expr]]]
     initial: tuple[tuple[DType, Expr], ...]
     step: Callable[[Sequence[Expr], Coords, Coords], list[Expr]]
-    finish: Callable[[Sequence[Expr]], Expr]
+    finish: Callable[[Sequence[Expr], Coords], Expr]
     cost: int
     inner: bool
 

@@ -34,7 +34,7 @@ from gscompile.index_map import IndexMap
 from gscompile.ops.base import Inline, Leaf, Sizes, ravel
 from gscompile.ops.elementwise import cast, constant
 from gscompile.ops.gather import Addressing
-from gscompile.ops.reduce import ArgReduce, Reduce, full_coords
+from gscompile.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords, segments
 from gscompile.ops.scatter import Scatter, formula
 from gscompile.types import TensorType, dtype
 
@@ -114,6 +114,14 @@ def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
             return formula(scatter, out, v.dtype, data, index, src, sizes)
 
         return T.te_extern(v.name, shape, v.dtype.tir, [_in_bits(t) for t in args], body)
+    if isinstance(op, SegmentReduce):
+        runs = op
+
+        def runs_body(ins: list[Buffer], out: Buffer) -> Stmt:
+            x, begin, end = (TensorElement(a.type, b, True) for a, b in zip(v.args, ins, strict=True))
+            return segments(runs, out, x, begin, end, sizes)
+
+        return T.te_extern(v.name, shape, v.dtype.tir, [_in_bits(t) for t in args], runs_body)
     source, element = v.args[0].type, elements[0]
     assert isinstance(op, (Reduce, ArgReduce))
     reduced = sizes.shape([source.shape[a] for a in op.axes])

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
-from gscompile.ops.base import ravel, unravel
+from gscompile.nests import ReduceNest
+from gscompile.ops.base import Coords, nested, ravel, unravel
 
-__all__ = ["nested", "ravel", "unravel"]
+__all__ = ["nested", "over_reduced", "ravel", "unravel"]
 
 
-def nested(names: str, extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
-    """Serial loops over a box in row-major order."""
+def over_reduced(nest: ReduceNest, c: Coords, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """Serial loops over what is reduced into a cell, in row-major order."""
+    ranges = nest.ranges(c)
 
     def level(done: list[Expr]) -> Stmt:
         k = len(done)
-        return body(done) if k == len(extents) else T.for_(extents[k], lambda i: level([*done, i]), f"{names}{k}")
+        return body(done) if k == len(ranges) else T.for_range(*ranges[k], lambda i: level([*done, i]), f"r{k}")
 
     return level([])

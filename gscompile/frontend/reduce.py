@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gscompile.dims import product, shape_str
-from gscompile.errors import ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, flag
+from gscompile.errors import ArgumentError, ShapeError
+from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, flag, scalar_of
 from gscompile.graph import Value
-from gscompile.ops.reduce import ArgReduce, Reduce, fold, reduced_shape
+from gscompile.ops.reduce import FOLDS, ArgReduce, Reduce, SegmentReduce, fold, reduced_shape
 from gscompile.types import DTYPES, TensorType
 
 
@@ -72,3 +72,34 @@ class ReduceOps(GraphBuilder):
     def argmin(self, x: Operand, axis: int | None = None, keepdims: bool = False, select_last: bool = False) -> Value:
         """Position of the smallest along ``axis`` (of all in row-major order for None): the first of equals, or the last."""
         return self._arg(False, x, axis, keepdims, select_last)
+
+    def segment_reduce(
+        self, x: Operand, offsets: Operand, reduction: str = "sum", *, empty: float | None = None
+    ) -> Value:
+        """Reductions of runs of rows: ``out[s] = reduction of x[offsets[s]:offsets[s + 1]]`` over axis 0.
+
+        x: at least one axis, k rows.  offsets: any integer dtype, (n + 1,), each in [0, k]; a run whose end comes before its
+        begin is empty.  reduction: ``sum prod mean max min any all``, with the dtypes that the methods of these names have.
+        empty: the value of an empty run; by default the reduction's identity (0 for a mean).
+
+        Result: (n,) and x's other extents.
+
+        Raises: ArgumentError, DTypeError, ShapeError; BoundsError at the call for an offset that is not in [0, k].
+        """
+        op = f"segment_{reduction}"
+        if reduction not in FOLDS:
+            raise ArgumentError(f"segment_reduce: unknown reduction {reduction!r}; known: {', '.join(FOLDS)}")
+        v, o = self._value(op, "x", x), self._value(op, "offsets", offsets)
+        if v.rank == 0:
+            raise ShapeError(f"{op}: x must have at least one axis; got a scalar")
+        if o.rank != 1 or o.shape[0] == 0:
+            raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(o.shape)}")
+        row = fold(reduction, v.dtype)
+        b = self._self()
+        # a gather from 0..k gives the offsets themselves, checked
+        inside = b.take(b.iota((v.shape[0] + 1,)), o, negative=False)
+        begin, end = inside[:-1], inside[1:]
+        result = row.result(v.dtype)
+        value = None if empty is None else scalar_of(empty, result, f"{op}: empty")
+        type = TensorType((begin.shape[0], *v.shape[1:]), result)
+        return self._add(SegmentReduce(row, value), [v, begin, end], type)

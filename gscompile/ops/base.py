@@ -13,12 +13,12 @@ Nothing here mentions threads, vectors or a target.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from gscompile import _tvm as T
-from gscompile._tvm import Expr, Var
+from gscompile._tvm import Expr, Stmt, Var
 from gscompile.dims import Dim, fold, symbols
 from gscompile.types import TensorType
 
@@ -87,6 +87,16 @@ def ravel(coords: Sequence[Expr], shape: Sequence[Dim], sizes: Sizes) -> Expr:
     for c, d in zip(coords, shape, strict=True):
         flat = c if d == 1 and len(shape) == 1 else flat * sizes(d) + c
     return flat
+
+
+def nested(names: str, extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """Serial loops over a box in row-major order."""
+
+    def level(done: list[Expr]) -> Stmt:
+        k = len(done)
+        return body(done) if k == len(extents) else T.for_(extents[k], lambda i: level([*done, i]), f"{names}{k}")
+
+    return level([])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile import _tvm as T
-from gscompile._tvm import Expr
+from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import Shape, product
 from gscompile.errors import DTypeError
-from gscompile.ops.base import Coords, Sizes, Stored
+from gscompile.ops.base import Coords, Element, Sizes, Stored, nested
 from gscompile.ops.elementwise import POINTWISE, cast, constant
 from gscompile.types import DTYPES, DType
 
@@ -139,6 +139,54 @@ class ArgReduce(Stored):
         return T.select(
             best_nan, value_nan if self.select_last else T.const(False, "bool"), T.any_of([wins, value_nan])
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReduce(Stored):
+    """Folds of runs of rows: ``out[s, ...] = fold of x[begin[s]:end[s], ...]``.
+
+    Arguments: x, and the runs' begins and ends, int64 in [0, rows of x].  Result: x's shape with the number of runs as its
+    first extent.  A run that ends before it begins is empty; the fold of an empty run is ``empty``, or its identity for None.
+    """
+
+    fold: Fold
+    empty: float | int | bool | None = None
+
+    @property
+    def name(self) -> str:
+        return f"segment_{self.fold.name}"
+
+    def finish(self, source: DType, total: Expr, count: Expr) -> Expr:
+        """The value of a run of ``count`` rows."""
+        acc, result = self.fold.accumulate(source), self.fold.result(source)
+        if self.fold.name == "mean":
+            total = total / T.cast(acc.name, T.maximum(count, T.const(1)))
+        value = cast(total, acc, result)
+        return value if self.empty is None else T.select(count > 0, value, constant(self.empty, result))
+
+
+def segments(op: SegmentReduce, out: Buffer, x: Element, begin: Element, end: Element, sizes: Sizes) -> Stmt:
+    """The TIR of the formula, serial: what every schedule is compared with."""
+    source = x.type.dtype
+    acc = op.fold.accumulate(source)
+    total = T.buffer("total", [1], acc.name, align=8)
+    zero = T.const(0)
+
+    def cell(c: list[Expr]) -> Stmt:
+        lo, hi = begin(c[0]), end(c[0])
+
+        def row(r: Expr) -> Stmt:
+            new = POINTWISE[op.fold.function].expr(acc, [T.load(total, zero), cast(x(r, *c[1:]), source, acc)])
+            return T.store(total, [zero], new)
+
+        return T.seq(
+            T.store(total, [zero], constant(op.fold.identity(acc), acc)),
+            T.for_range(lo, hi, row, "r"),
+            T.store(out, c, op.finish(source, T.load(total, zero), hi - lo)),
+        )
+
+    extents = [sizes(d) for d in (begin.type.shape[0], *x.type.shape[1:])]
+    return T.seq(T.allocate(total), nested("c", extents, cell))
 
 
 def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.bounds import Bounds
 from gscompile.index_map import Indexed
-from gscompile.ops.base import Coords, Element, Sizes, Stored
+from gscompile.ops.base import Coords, Element, Sizes, Stored, nested
 from gscompile.ops.elementwise import cast
 from gscompile.ops.gather import Addressing
 from gscompile.reductions import Reduction
@@ -110,21 +110,10 @@ def formula(op: Scatter, out: Buffer, dtype: DType, data: Element, index: Elemen
     return T.seq(
         T.allocate(total),
         T.allocate(count) if op.counts else None,
-        loops(extents, begin, "c"),
-        loops(sizes.shape(points), point, "p"),
-        loops(extents, end, "c"),
+        nested("c", extents, begin),
+        nested("p", sizes.shape(points), point),
+        nested("c", extents, end),
     )
-
-
-def loops(extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt], name: str) -> Stmt:
-    """Serial loops over a box in row-major order."""
-
-    def nest(done: list[Expr]) -> Stmt:
-        if len(done) == len(extents):
-            return body(done)
-        return T.for_(extents[len(done)], lambda i: nest([*done, i]), f"{name}{len(done)}")
-
-    return nest([])
 
 
 def src_type(op: Addressing, data: TensorType, index: TensorType) -> TensorType:

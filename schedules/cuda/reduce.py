@@ -8,7 +8,7 @@ from gscompile.dims import product
 from gscompile.nests import Nest, ReduceNest
 from schedules.cuda.launch import launch
 from schedules.folds import accumulators, fold
-from schedules.loops import nested, unravel
+from schedules.loops import over_reduced, unravel
 from schedules.rule import Context
 
 
@@ -28,8 +28,8 @@ class Folds:
             return T.seq(
                 *(T.allocate(a) for a in acc),
                 *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-                nested("r", ctx.sizes.shape(nest.reduced), lambda r: fold(nest, acc, zero, c, r)),
-                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc])),
+                over_reduced(nest, c, lambda r: fold(nest, acc, zero, c, r)),
+                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc], c)),
             )
 
         return launch(ctx, ctx.sizes(product(nest.shape)), thread)

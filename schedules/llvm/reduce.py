@@ -10,7 +10,7 @@ from gscompile.dims import product
 from gscompile.nests import Nest, ReduceNest
 from schedules.folds import accumulators, fold
 from schedules.llvm.ranges import shared_range
-from schedules.loops import nested, unravel
+from schedules.loops import over_reduced, unravel
 from schedules.rule import Context
 
 TILE = 64  # columns folded together: their accumulators stay in registers or the nearest cache
@@ -37,21 +37,20 @@ class Columns:
             begin = t * TILE
             width = T.minimum(extent - begin, T.const(TILE))
 
+            def finished(cell: list[Expr], c: Expr) -> Stmt:
+                return T.store(nest.out, cell, nest.finish([T.load(a, c) for a in acc], cell))
+
             def each(body: Callable[[Expr], Stmt]) -> Stmt:
                 return T.for_(width, body, "c")
 
             return T.seq(
                 *(T.allocate(a) for a in acc),
                 each(lambda c: T.seq(*(T.store(a, [c], v) for a, (_, v) in zip(acc, nest.initial, strict=True)))),
-                nested(
-                    "r",
-                    ctx.sizes.shape(nest.reduced),
-                    lambda r: each(lambda c: fold(nest, acc, c, [*row, begin + c], r)),
-                ),
-                each(lambda c: T.store(nest.out, [*row, begin + c], nest.finish([T.load(a, c) for a in acc]))),
+                over_reduced(nest, [*row, begin], lambda r: each(lambda c: fold(nest, acc, c, [*row, begin + c], r))),
+                each(lambda c: finished([*row, begin + c], c)),
             )
 
-        work = product(nest.shape) * product(nest.reduced) * max(nest.cost, 1)
+        work = nest.elements * max(nest.cost, 1)
         return shared_range(ctx, product(outer), work, lambda lo, hi: T.for_range(lo, hi, tile, "tile"))
 
 
@@ -70,11 +69,11 @@ class Folds:
             return T.seq(
                 *(T.allocate(a) for a in acc),
                 *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-                nested("r", ctx.sizes.shape(nest.reduced), lambda r: fold(nest, acc, zero, c, r)),
-                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc])),
+                over_reduced(nest, c, lambda r: fold(nest, acc, zero, c, r)),
+                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc], c)),
             )
 
-        work = product(nest.shape) * product(nest.reduced) * max(nest.cost, 1)
+        work = nest.elements * max(nest.cost, 1)
         if not nest.shape:
             return cell([])
         return shared_range(
