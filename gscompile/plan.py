@@ -113,7 +113,9 @@ def _uses(reader: Value, position: int) -> int:
     """How often an operator's expression contains that of an argument, about."""
     op = reader.op
     if isinstance(op, (Gather, Scatter)):
-        return 4 if position == 1 else 1  # index < 0 ? index + size : index, and what its analysis takes
+        if position != 1:
+            return 1
+        return 2 if isinstance(reader.args[1].op, Leaf) else 4  # index + (index < 0 ? size : 0), and its analysis
     if isinstance(op, Pointwise):
         if reader.dtype.name == "bfloat16":
             return max(8, op.cost)

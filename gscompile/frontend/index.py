@@ -123,6 +123,7 @@ class IndexOps(GraphBuilder):
         """``out[p] = data[map(p)]`` for any :class:`~gscompile.index_map.IndexMap`, XLA's Gather included.
 
         A slice that lies partly outside is as a whole out of range: ``clip`` moves its start (XLA), ``fill`` fills all of it.
+        Result: shape ``map.points_shape(data.shape, index.shape)``, data's dtype.
         """
         d, i = self._pair("gather_map", data, index)
         return self._gather("gather_map", d, i, map, bounds, negative, fill, name)
@@ -145,7 +146,7 @@ class IndexOps(GraphBuilder):
         """``out[i0, .., index[i0, .., iK], .., iK] = reduce(.., src[i0, .., iK])`` with the index on axis ``dim``.
 
         The mirror of :meth:`gather`: torch.scatter, ONNX ScatterElements, CINN scatter (design document, 2.1).  src has
-        index's shape.
+        index's shape.  Result: data's shape and dtype.
         """
         d, i = self._pair("scatter", data, index)
         map = element_map(d.rank, axis_of("scatter", "dim", dim, d.rank))
@@ -169,7 +170,11 @@ class IndexOps(GraphBuilder):
         deterministic: bool = False,
         name: str | None = None,
     ) -> Value:
-        """The mirror of :meth:`gather_nd`: ONNX ScatterND, TensorFlow tensor_scatter_nd, CINN scatter_nd with ``dims``."""
+        """The mirror of :meth:`gather_nd`: ONNX ScatterND, TensorFlow tensor_scatter_nd, CINN scatter_nd with ``dims``.
+
+        src has the shape that gather_nd's result has: ``index.shape[:-1] + data.shape[batch_dims + m:]``, with ``dims``
+        ``index.shape[:-1]``.  Result: data's shape and dtype.
+        """
         d, i = self._pair("scatter_nd", data, index)
         map = self._nd_map("scatter_nd", d, i, dims, batch_dims)
         return self._scatter(
@@ -192,7 +197,11 @@ class IndexOps(GraphBuilder):
         deterministic: bool = False,
         name: str | None = None,
     ) -> Value:
-        """The mirror of :meth:`take`: torch index_add (``reduction="add"``) and index_copy (``"update"``), segment sums."""
+        """The mirror of :meth:`take`: torch index_add (``reduction="add"``) and index_copy (``"update"``), segment sums.
+
+        src has the shape that take's result has: ``data.shape[:axis] + index.shape[batch_dims:] + data.shape[axis + 1:]``.
+        Result: data's shape and dtype.
+        """
         d, i = self._pair("put", data, index)
         map = self._take_map("put", d, i, axis, batch_dims)
         return self._scatter(
@@ -214,7 +223,10 @@ class IndexOps(GraphBuilder):
         deterministic: bool = False,
         name: str | None = None,
     ) -> Value:
-        """``out[map(p)] = reduce(out[map(p)], src[p])`` for any index map; ``fill`` drops a slice that lies partly outside."""
+        """``out[map(p)] = reduce(out[map(p)], src[p])`` for any index map; ``fill`` drops a slice that lies partly outside.
+
+        src has the shape ``map.points_shape(data.shape, index.shape)``.  Result: data's shape and dtype.
+        """
         d, i = self._pair("scatter_map", data, index)
         return self._scatter(
             "scatter_map", d, i, src, map, reduction, include_self, bounds, negative, unique, deterministic, name

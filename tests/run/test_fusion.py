@@ -66,9 +66,9 @@ FUSED: dict[str, tuple[Body, Body]] = {
     ),
     "three gathers along different axes": (
         lambda b, x, w, i, j, k: b.gather(
-            b.take(b.take(x, i), b.constant(np.array([5, 0, 0, -6])), axis=1), b.cast(w > 0, "int8"), dim=1
+            b.take(b.take(x, i), b.constant(np.array([5, 0, 0, -6])), axis=1), b.unsqueeze(k, 1), dim=1, bounds="clip"
         ),
-        lambda x, w, i, j, k: np.take_along_axis(x[i][:, [5, 0, 0, 0]], (w > 0).astype(int), 1),
+        lambda x, w, i, j, k: np.take_along_axis(x[i][:, [5, 0, 0, 0]], np.minimum(k, 3)[:, None].astype(int), 1),
     ),
     "an index that was gathered": (
         lambda b, x, w, i, j, k: b.take(x, b.take(i, k)),
