@@ -9,7 +9,7 @@ promises nowhere and does on the CPU; on cuda it leaves the order to chance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype
@@ -302,3 +302,69 @@ def _embedding_rules(op: str, input: Value, weight: Value, padding_idx: int | No
         raise ArgumentError(f"{op}: padding_idx must be in [{-rows}, {rows - 1}]; got {padding_idx}")
     if max_norm is not None:
         raise ArgumentError(f"{op}: max_norm renormalises weight itself, which is not done here; got {max_norm}")
+
+
+@operator
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Value:
+    """``torch.nn.functional.embedding_bag``: sums, means or maxima of bags of weight's rows; an empty bag gives 0.
+
+    input: (bags, n), or (k,) with offsets: (bags,) where each bag begins, of which the first must be 0, or (bags + 1,) with
+    include_last_offset.  Entries equal to padding_idx are left out, and not counted.  per_sample_weights: input's shape,
+    weight's dtype, with ``mode="sum"``.  An offset outside [0, k] is an error, whatever PyTorch makes of it.
+    """
+    op, b = "embedding_bag", weight.builder
+    _embedding_rules(op, input, weight, padding_idx, max_norm)
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentError(f"{op}: mode must be 'sum', 'mean' or 'max'; got {mode!r}")
+    need_rank(op, "input", input, 1, 2)
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise ArgumentError(f"{op}: per_sample_weights go with mode 'sum'; got {mode!r}")
+        need_same_dtype(op, "per_sample_weights", per_sample_weights, "weight", weight)
+        if per_sample_weights.shape != input.shape:
+            want, got = shape_str(input.shape), shape_str(per_sample_weights.shape)
+            raise ShapeError(f"{op}: per_sample_weights must have input's shape {want}; got {got}")
+    rows = b.take(weight, input, negative=False)
+    if per_sample_weights is not None:
+        rows = rows * b.unsqueeze(per_sample_weights, -1)
+    fold = _bags(op, input, offsets, include_last_offset)
+    if padding_idx is None:
+        return fold(rows, mode)
+    padding = b.size(weight.shape[0], input.dtype) + padding_idx if padding_idx < 0 else padding_idx
+    kept = b.unsqueeze(input != padding, -1)
+    count = fold(b.cast(kept, "int64"), "sum")
+    if mode == "max":
+        return b.where(count > 0, fold(b.where(kept, rows, float("-inf")), "max"), 0)
+    total = fold(b.where(kept, rows, 0), "sum")
+    return total if mode == "sum" else total / b.cast(b.maximum(count, 1), weight.dtype)
+
+
+def _bags(op: str, input: Value, offsets: Value | None, include_last_offset: bool) -> Callable[[Value, str], Value]:
+    """What reduces the rows of each bag."""
+    b = input.builder
+    if input.rank == 2:
+        if offsets is not None:
+            raise ArgumentError(f"{op}: offsets go with a 1-D input; got {shape_str(input.shape)}")
+        if input.shape[1] == 0:
+            raise ShapeError(f"{op}: bags of a 2-D input must have entries; got {shape_str(input.shape)}")
+        return lambda x, how: getattr(b, how)(x, 1)
+    if offsets is None:
+        raise ArgumentError(f"{op}: a 1-D input needs offsets")
+    need_dtype(op, "offsets", offsets, _INDEX)
+    need_rank(op, "offsets", offsets, 1)
+    ends = offsets
+    if not include_last_offset:
+        ends = b.concat([offsets, b.reshape(b.size(input.shape[0], offsets.dtype), (1,))], 0)
+    return lambda x, how: b.segment_reduce(x, ends, how, empty=0)

@@ -292,6 +292,44 @@ def test_embedding(seed: int) -> None:
     )
 
 
+@draws(80)
+def test_embedding_bag(seed: int) -> None:
+    d = Draw(seed)
+    dtype = d.choice(("float32", "float64"))
+    weight = tensor(d.rng.integers(-4, 5, (d.integer(1, 6), d.integer(1, 5))).astype(dtype))
+    index = d.choice(("int64", "int32"))
+    mode = ("sum", "mean", "max")[seed % 3]
+    options: dict[str, Any] = {"mode": mode}
+    if d.maybe(0.4):
+        options["padding_idx"] = d.integer(-len(weight), len(weight) - 1)
+    if d.maybe(0.4):
+        i = tensor(d.index(d.shape(2), len(weight), index, negative=False, wild=0.1))
+    else:
+        i = tensor(d.index((d.integer(0, 9),), len(weight), index, negative=False, wild=0.1))
+        offsets = np.sort(d.rng.integers(0, len(i) + 1, d.integer(1, 5))).astype(index)
+        offsets[0] = 0
+        if d.maybe(0.4):
+            options["include_last_offset"] = True
+            offsets = np.append(offsets, len(i)).astype(index)
+        options["offsets"] = tensor(offsets)
+    if mode == "sum" and d.maybe(0.5):
+        options["per_sample_weights"] = tensor(d.rng.integers(-2, 3, tuple(i.shape)).astype(dtype))
+    against("embedding_bag").agree(
+        lambda: gt.embedding_bag(i, weight, **options),
+        lambda: torch.nn.functional.embedding_bag(i, weight, **options),
+        (weight.shape, i, options),
+        rtol=1e-6 if mode == "mean" else 0,
+        signed_zero=False,
+    )
+
+
+def test_offsets_of_bags_are_checked() -> None:
+    weight, i = torch.ones(4, 2), torch.tensor([0, 1, 2])
+    for bad in ([0, 4], [0, -1]):
+        with pytest.raises(gs.BoundsError, match=r"\[1\] = (4|-1) is out of range .* valid are 0 to 3"):
+            gt.embedding_bag(i, weight, torch.tensor(bad))
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_index_dtypes(dtype: str) -> None:
     if dtype in ("uint16", "uint32", "uint64"):
