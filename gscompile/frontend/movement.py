@@ -6,7 +6,19 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from gscompile.dims import Dim, Shape, as_dim, as_shape, ceildiv, dim_max, dim_min, exact_quotient, product, shape_str
+from gscompile.dims import (
+    Dim,
+    Shape,
+    SymDim,
+    as_dim,
+    as_shape,
+    ceildiv,
+    dim_max,
+    dim_min,
+    exact_quotient,
+    product,
+    shape_str,
+)
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
 from gscompile.graph import Value
@@ -133,7 +145,11 @@ class MovementOps(GraphBuilder):
         return self._add(Slice(starts, steps), [v], v.type)
 
     def slice(self, x: Operand, starts: Any, stops: Any, axes: Any = None, steps: Any = None) -> Value:
-        """``x[start:stop:step]`` on each given axis, with Python's rules for negative and excessive bounds."""
+        """``x[start:stop:step]`` on each given axis, with Python's rules for negative and excessive bounds.
+
+        A bound may also be a size (an entry of some value's ``shape``, or a sum of them) that is not negative at any call; the
+        step must then be positive.
+        """
         v = self._value("slice", "x", x)
         starts, stops = list_of("slice", "starts", starts, "ints"), list_of("slice", "stops", stops, "ints")
         axes = range(len(starts)) if axes is None else list_of("slice", "axes", axes, "ints")
@@ -146,7 +162,13 @@ class MovementOps(GraphBuilder):
         keys = [Key(None)] * v.rank
         for a, begin, end, step in zip(where, starts, stops, steps, strict=True):
             keys[a] = Key(begin, end, step)
-        return self._cut(v, [slice_of(key, d) for key, d in zip(keys, v.shape, strict=True)])
+        return self._cut(v, [self._slice_of(key, d) for key, d in zip(keys, v.shape, strict=True)])
+
+    def _slice_of(self, key: Key, d: Dim) -> tuple[Dim, int, Dim]:
+        for bound in (key.start, key.stop):
+            if not (bound is None or never_negative(bound)):
+                self._require([("<=", 0 - bound, 0, f"slice: the bound {bound}, negated")])
+        return slice_of(key, d)
 
     def _cut(self, v: Value, cuts: Sequence[tuple[Dim, int, Dim]]) -> Value:
         """Start, step and extent on every axis."""
@@ -177,7 +199,7 @@ class MovementOps(GraphBuilder):
                 continue
             d = v.shape[len(cuts)]
             if isinstance(k, slice):
-                cuts.append(slice_of(k, d))
+                cuts.append(self._slice_of(k, d))
                 out.append(cuts[-1][2])
                 continue
             try:
@@ -244,6 +266,16 @@ class MovementOps(GraphBuilder):
         return self.concat([self.unsqueeze(p, a) for p in parts], a)
 
 
+def never_negative(bound: Any) -> bool:
+    """Whether a dimension can be told to be 0 or more: a sum or product of sizes is, a difference may not be.
+
+    A bound that is no dimension with names in it is left to Python's rules.
+    """
+    if not isinstance(bound, SymDim):
+        return True
+    return all(c >= 0 and all(isinstance(atom, str) for atom in monomial) for monomial, c in bound.terms)
+
+
 def slice_of(key: Key, d: Dim) -> tuple[Dim, int, Dim]:
     """Start, step and extent of a Python slice of an axis of extent ``d``.
 
@@ -251,11 +283,17 @@ def slice_of(key: Key, d: Dim) -> tuple[Dim, int, Dim]:
         ShapeError: the step is 0.  DTypeError: a bound or the step is not an int.
     """
     for bound in (key.start, key.stop, key.step):
+        if isinstance(bound, SymDim) and bound is not key.step:
+            continue
         if bound is not None and (isinstance(bound, bool) or not hasattr(bound, "__index__")):
             raise DTypeError(f"slice: bounds and steps must be ints; got {bound!r}")
     step = 1 if key.step is None else operator.index(key.step)
     if step == 0:
         raise ShapeError("slice: step must not be 0")
+    if isinstance(key.start, SymDim) or isinstance(key.stop, SymDim):
+        if step < 0:
+            raise ShapeError(f"slice: a size as a bound needs a positive step; got {key.start}:{key.stop}:{step}")
+        return _between(key.start, key.stop, d, step)
     start = None if key.start is None else operator.index(key.start)
     stop = None if key.stop is None else operator.index(key.stop)
     if isinstance(d, int):
@@ -264,6 +302,17 @@ def slice_of(key: Key, d: Dim) -> tuple[Dim, int, Dim]:
     if step > 0:
         return _rising(start or 0, stop, d, step)
     return _falling(start, stop, d, step)
+
+
+def _between(start: Dim | None, stop: Dim | None, d: Dim, step: int) -> tuple[Dim, int, Dim]:
+    """A slice whose bounds may be sizes; such a one is not negative."""
+    begin = _counted(0 if start is None else start, d)
+    end = dim_min(d if stop is None else _counted(stop, d), d)
+    return begin, step, ceildiv(dim_max(end - begin, 0), step)
+
+
+def _counted(bound: Dim, d: Dim) -> Dim:
+    return dim_max(d + bound, 0) if isinstance(bound, int) and bound < 0 else bound
 
 
 # An axis of unknown extent d: Python's bounds, clamped to [0, d] where the step is positive and to [-1, d - 1] where it is

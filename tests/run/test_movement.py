@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gscompile as gs
 from tests.oracle import Array
 from tests.paths import Sheet
 
@@ -55,3 +56,27 @@ def test_every_rank(rank: int, symbolic: bool) -> None:
         sheet.check(label, body)
     for n in (3, 1, 6) if symbolic and rank else (shape[0] if rank else 0,):
         sheet.run(x=counted((n, *shape[1:]) if rank else ()))
+
+
+@pytest.mark.parametrize("n", [0, 2, 3, 7])
+def test_sizes_as_bounds(n: int) -> None:
+    b = gs.Builder()
+    x, y = b.input("x", (5, 2), "int32"), b.input("y", ("n",), "int32")
+    size = y.shape[0]
+    b.output(b.slice(x, [0], [size]), x[size:], x[-4:size], b.slice(x, [size], [-1], steps=[2]), y[: size + 3])
+    got = b.build()(counted((5, 2)), counted((n,)))
+    want = counted((5, 2))
+    for g, w in zip(got, (want[:n], want[n:], want[-4:n], want[n:-1:2], counted((n,))), strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
+def test_a_bound_must_not_be_negative() -> None:
+    b = gs.Builder()
+    x, y = b.input("x", (5,), "int32"), b.input("y", ("n",), "int32")
+    b.output(x[: y.shape[0] - 2])
+    m = b.build()
+    np.testing.assert_array_equal(m(counted((5,)), counted((4,))), [0, 1])
+    with pytest.raises(gs.ShapeError, match="slice: the bound n-2, negated: must be at most 0"):
+        m(counted((5,)), counted((1,)))
+    with pytest.raises(gs.ShapeError, match="needs a positive step"):
+        b.slice(x, [y.shape[0]], [0], steps=[-1])
