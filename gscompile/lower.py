@@ -23,6 +23,7 @@ from gscompile.dims import Dim, Shape, ceildiv, dim_min, product
 from gscompile.graph import Graph, Value
 from gscompile.nests import (
     CheckNest,
+    Lane,
     MapNest,
     Nest,
     ReduceNest,
@@ -212,17 +213,48 @@ class Lowering:
             )
         )
 
-    def stored(self, value: Value, out: Buffer) -> None:
-        """The nest that fills a value's storage."""
+    def storage(self, value: Value) -> Buffer:
+        """Where a value is stored: the output that it is, or scratch."""
+        numbers = [k for k, o in enumerate(self.graph.outputs) if o is value]
+        return self.outs[numbers[0]] if numbers else self.scratch(value.name, value.type)
+
+    def scratch(self, name: str, type: TensorType) -> Buffer:
+        return self.workspace.buffer(name, type.shape or (1,), type.dtype)
+
+    def lanes(self, value: Value) -> list[Value | None]:
+        """A value and those that are computed with it, by lane; None for one that the graph does not need."""
         op = value.op
+        if not isinstance(op, Scatter) or op.reduction.arity == 1:
+            return [value]
+        operands = [id(a) for a in (value.args[1], *value.args[3:])]
+        mates = {
+            v.op.lane: v
+            for v in self.graph.values
+            if isinstance(v.op, Scatter)
+            and [id(a) for a in (v.args[1], *v.args[3:])] == operands
+            and replace(v.op, lane=op.lane) == op
+        }
+        return [mates.get(k) for k in range(op.reduction.arity)]
+
+    def stored(self, value: Value, written: dict[int, Buffer]) -> None:
+        """The nest that fills a value's storage, and that of its other lanes."""
+        op, lanes = value.op, self.lanes(value)
+        outs = [
+            self.scratch(f"{value.name}_lane{k}", value.args[3 + k].type) if v is None else self.storage(v)
+            for k, v in enumerate(lanes)
+        ]
+        out = next(o for o, v in zip(outs, lanes, strict=True) if v is value)
         if isinstance(op, Scatter):
-            self.emit(self.scatter_nest(value, op, out))
+            self.emit(self.scatter_nest(value, op, outs))
         elif isinstance(op, (Reduce, ArgReduce)):
             self.emit(self.reduce_nest(value, op, out))
         elif isinstance(op, SegmentReduce):
             self.emit(self.segment_nest(value, op, out))
         else:
             self.copy(value, out)
+        for v, o in zip(lanes, outs, strict=True):
+            if v is not None:
+                self.buffers[id(v)] = written[id(v)] = o
 
     def copy(self, value: Value, out: Buffer) -> None:
         """A map nest: an inline value's formula, or a copy of what is stored elsewhere."""
@@ -295,8 +327,8 @@ class Lowering:
             source.rank == 1,
         )
 
-    def scatter_nest(self, value: Value, op: Scatter, out: Buffer) -> ScatterNest:
-        data, index, src = (self.element(a) for a in value.args)
+    def scatter_nest(self, value: Value, op: Scatter, outs: Sequence[Buffer]) -> ScatterNest:
+        index = self.element(value.args[1])
         a = op.addressing
         number = next((k for k, v in self.plan.in_place.items() if self.graph.outputs[k] is value), None)
         flag = None
@@ -304,24 +336,32 @@ class Lowering:
             flag = T.truncmod(T.truncdiv(self.in_place, T.const(1 << number)), T.const(2)) == 1
         shape = value.shape
 
-        def source(grid: Coords, window: Coords) -> Expr:
-            at = {**{("index", j): g for j, g in zip(a.map.grid_axes, grid, strict=True)}}
-            at |= {("window", w): x for w, x in enumerate(window)}
-            return src(*(at[p] for p in a.map.layout))
+        def lane(data: Value, src: Value, out: Buffer) -> Lane:
+            base, element = self.element(data), self.element(src)
 
+            def source(grid: Coords, window: Coords) -> Expr:
+                at = {**{("index", j): g for j, g in zip(a.map.grid_axes, grid, strict=True)}}
+                at |= {("window", w): x for w, x in enumerate(window)}
+                return element(*(at[p] for p in a.map.layout))
+
+            return Lane(data.dtype, out, lambda c: base(*c), source)
+
+        lanes = tuple(lane(*pair, o) for pair, o in zip(op.operands(value.args), outs, strict=True))
+        own = lanes[op.lane]
         return ScatterNest(
             value.name,
             op,
             shape,
             value.dtype,
-            out,
+            own.out,
             a.map.grid_shape(index.type.shape),
             a.map.window_shape(shape),
-            lambda c: data(*c),
+            own.base,
             flag,
             lambda g: a.starts(index, g, shape, self.sizes, True),
-            source,
+            own.src,
             self.plan.cost[id(value)],
+            lanes if op.reduction.ordered else (),
         )
 
     # -- the function
@@ -335,12 +375,8 @@ class Lowering:
         for v in graph.values:
             if id(v) in late:
                 self.check(v)
-            if id(v) not in self.plan.stored:
-                continue
-            numbers = [k for k, o in enumerate(graph.outputs) if o is v]
-            out = self.outs[numbers[0]] if numbers else self.workspace.buffer(v.name, v.shape or (1,), v.dtype)
-            self.stored(v, out)
-            self.buffers[id(v)] = written[id(v)] = out
+            if id(v) in self.plan.stored and id(v) not in written:
+                self.stored(v, written)
         for k, v in enumerate(graph.outputs):
             if written.get(id(v)) is not self.outs[k]:  # an input, a constant, or an output named twice
                 self.copy(v, self.outs[k])

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.computation import Computation
 from gscompile.dims import Dim, Shape
 from gscompile.index_map import Window
 from gscompile.ops.base import Coords
@@ -91,6 +92,16 @@ class CheckNest:
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """One of several tensors that the points of a scatter go to together; what is said of them in :class:`ScatterNest`."""
+
+    dtype: DType
+    out: Buffer
+    base: Callable[[Coords], Expr]
+    src: Callable[[Coords, Coords], Expr]
+
+
+@dataclass(frozen=True, slots=True)
 class ScatterNest:
     """``out = base; for p in row-major order: out[map(p)] = reduce(out[map(p)], src[p])``.
 
@@ -104,6 +115,7 @@ class ScatterNest:
         starts: grid position -> the start on each indexed axis, and whether the point takes part (None: it does).
         src: (grid, window) -> the value that arrives.
         cost: rough scalar instructions per point.
+        lanes: for a reduction that is an update computation, all the tensors it combines, the one above included.
     """
 
     name: str
@@ -118,10 +130,27 @@ class ScatterNest:
     starts: Callable[[Coords], tuple[list[Expr], Expr | None]]
     src: Callable[[Coords, Coords], Expr]
     cost: int
+    lanes: tuple[Lane, ...] = ()
 
     def cell(self, starts: Sequence[Expr], grid: Coords, window: Coords) -> list[Expr]:
         """The cell a point goes to."""
         return self.op.addressing.data_coords(starts, grid, window)
+
+    def combine(self, cell: list[Expr], grid: Coords, window: Coords) -> Stmt:
+        """What a point does to its cell in every lane: all are read before any is written."""
+        reduction, n = self.op.reduction, len(self.lanes)
+        assert isinstance(reduction, Computation)
+
+        def bind(values: list[Expr]) -> Stmt:
+            k = len(values)
+            if k == 2 * n:
+                results = zip(self.lanes, reduction.results(values[:n], values[n:]), strict=True)
+                return T.seq(*(T.store(lane.out, cell, value) for lane, value in results))
+            lane = self.lanes[k % n]
+            value = T.load(lane.out, *cell) if k < n else lane.src(grid, window)
+            return T.let(f"{'old' if k < n else 'new'}{k % n}", value, lambda v: bind([*values, v]))
+
+        return bind([])
 
     @property
     def covered(self) -> dict[int, int]:

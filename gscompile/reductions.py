@@ -34,6 +34,16 @@ class Reduction:
     exact: bool
     kinds: str = "fiub"
 
+    @property
+    def arity(self) -> int:
+        """How many tensors it combines at once, each with values of its own."""
+        return 1
+
+    @property
+    def ordered(self) -> bool:
+        """Whether any order but that of the points may give something else entirely, for integers too."""
+        return False
+
     def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
         """``old`` reduced with ``new``, both of ``dtype``."""
         return new if self.function is None else POINTWISE[self.function].expr(dtype, [old, new])

@@ -264,7 +264,10 @@ class IndexOps(GraphBuilder):
         unique: bool,
         deterministic: bool,
         name: str | None,
+        lane: int = 0,
+        lanes: Sequence[Value] = (),
     ) -> Value:
+        """A scatter; where the reduction combines several tensors at once, one lane of it, given the operands of all."""
         reduce = reduction_of(reduction, op)
         reduce.check(op, data.dtype)
         addressing = self._addressing(op, data, index, map, bounds, negative)
@@ -290,8 +293,9 @@ class IndexOps(GraphBuilder):
             flag(op, "include_self", include_self),
             flag(op, "unique", unique),
             flag(op, "deterministic", deterministic),
+            lane,
         )
-        return self._add(node, [data, index, source], data.type, name)
+        return self._add(node, [data, index, source, *lanes], data.type, name)
 
     def _pair(self, op: str, data: Operand, index: Operand) -> tuple[Value, Value]:
         d, i = self._value(op, "data", data), self._value(op, "index", index)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
@@ -15,10 +16,16 @@ from gscompile.ops.gather import Addressing
 from gscompile.reductions import Reduction
 from gscompile.types import DTYPES, DType, TensorType
 
+if TYPE_CHECKING:
+    from gscompile.graph import Value
+
 
 @dataclass(frozen=True, slots=True)
 class Scatter(Stored):
     """Arguments: data, index, src.  Result: data's type.
+
+    A reduction of n tensors at once makes n values, one for each ``lane``, that are computed together: the data of all lanes
+    and the src of all lanes are arguments of each, after its own three.
 
     Attributes:
         addressing: the map and the index rules.
@@ -26,6 +33,7 @@ class Scatter(Stored):
         include_self: whether data's own value takes part in a cell that some point hits.
         unique: a promise that no two points hit the same cell.
         deterministic: the result must be that of the row-major order, bit for bit, on every target.
+        lane: which of the reduction's tensors this is.
     """
 
     spelled: str
@@ -34,6 +42,7 @@ class Scatter(Stored):
     include_self: bool = True
     unique: bool = False
     deterministic: bool = False
+    lane: int = 0
 
     @property
     def name(self) -> str:
@@ -44,12 +53,18 @@ class Scatter(Stored):
         parts = [f"reduction={self.reduction.name}", f"bounds={a.bounds.value}"]
         parts += [f"{k}={v}" for k, v in [("negative", a.negative), ("include_self", self.include_self)] if not v]
         parts += [f"{k}={v}" for k, v in [("unique", self.unique), ("deterministic", self.deterministic)] if v]
+        parts += [f"lane={self.lane}"] if self.reduction.arity > 1 else []
         return ", ".join(parts)
 
     @property
     def counts(self) -> bool:
         """Whether the number of points in each cell matters."""
         return self.reduction.name == "mean" or (not self.include_self and self.reduction.name != "update")
+
+    def operands(self, args: Sequence[Value]) -> list[tuple[Value, Value]]:
+        """The data and src of every lane, from a value's arguments."""
+        n = self.reduction.arity
+        return list(zip(args[3 : 3 + n], args[3 + n :], strict=True)) if n > 1 else [(args[0], args[2])]
 
     @property
     def overlapping(self) -> bool:

@@ -1,6 +1,8 @@
-"""Scatters in row-major order on cuda, for those whose floats would round differently in another."""
+"""Scatters in row-major order on cuda: those whose floats would round differently in another, and update computations."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
@@ -24,9 +26,11 @@ class Ordered:
     name = "ordered"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
-        if not isinstance(nest, ScatterNest) or not (ctx.deterministic or nest.op.deterministic):
+        if not isinstance(nest, ScatterNest):
             return None
-        if not nest.dtype.is_float:  # integers give the same in any order
+        # integers give the same in any order
+        asked = nest.dtype.is_float and (ctx.deterministic or nest.op.deterministic)
+        if not asked and not nest.op.reduction.ordered:
             return None
         return self.serial(nest, ctx) if nest.op.overlapping else self.owned(nest, ctx)
 
@@ -73,6 +77,8 @@ class Ordered:
                 source = m.sources[ranged]
                 assert isinstance(source, Indexed)
                 conditions += [lo <= starts[source.component], starts[source.component] < hi]
+            if nest.lanes:
+                return T.if_(T.all_of(conditions), nest.combine(cell, grid, w))
             value = cast(nest.src(grid, w), nest.dtype, acc)
             new = op.reduction.combine(acc, T.load(totals, *cell), value)
             if not op.include_self and counts is not None:
@@ -97,8 +103,10 @@ class Ordered:
             count = None if counts is None else T.load(counts, *at(c))
             return T.store(nest.out, at(c), op.finish(nest.dtype, T.load(totals, *at(c)), count))
 
+        others = [replace(nest, dtype=x.dtype, out=x.out, base=x.base) for x in nest.lanes if x.out is not nest.out]
         return T.seq(
             copy_base(nest, ctx, totals, acc),
+            *(copy_base(other, ctx, other.out, other.dtype) for other in others),
             None if counts is None else over(ctx, nest.shape, lambda c: T.store(counts, at(c), T.const(0, "int32"))),
             launch(ctx, ctx.sizes(product(units)), thread),
             over(ctx, nest.shape, settle) if op.reduction.name == "mean" or totals is not nest.out else None,

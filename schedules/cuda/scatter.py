@@ -97,7 +97,7 @@ class Direct:
     name = "direct"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
-        if not isinstance(nest, ScatterNest) or not nest.op.unique:
+        if not isinstance(nest, ScatterNest) or not nest.op.unique or nest.op.reduction.arity > 1:
             return None
         op = nest.op
         base = copy_base(nest, ctx, nest.out, nest.dtype)

@@ -136,6 +136,8 @@ def slab(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, lo
         return nest.base(c)
 
     begin = box(nest.shape, lambda c: T.store(totals, at(c), cast(base(c), nest.dtype, acc)))
+    if nest.op.reduction.arity > 1:
+        begin = box(nest.shape, lambda c: T.seq(*(T.store(lane.out, at(c), lane.base(c)) for lane in nest.lanes)))
     if not scratch.own and nest.in_place is not None:
         begin = T.if_(T.not_(nest.in_place), begin)
     clear = None
@@ -217,6 +219,8 @@ def points(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, 
             return loop(k, at, lambda more: windows(k + 1, more, grid, starts, hits))
         window = [at["window", w] for w in range(len(nest.window))]
         cell = nest.cell(starts, grid, window) or [T.const(0)]
+        if nest.lanes:
+            return owned(cell, nest.combine(cell, grid, window))
         value = cast(nest.src(grid, window), nest.dtype, acc)
         new = op.reduction.combine(acc, T.load(totals, *cell), value)
         count_update = None
@@ -226,10 +230,13 @@ def points(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, 
             count_update = T.store(counts, at_count, hits + T.const(1, "int32"))
         if not op.include_self and hits is not None:
             new = T.select(hits == 0, value, new)
-        body = T.seq(T.store(totals, cell, new), count_update)
-        if isinstance(source, Indexed) and source.window is not None:
-            c = cell[axis if axis is not None else 0]
-            body = T.if_(T.all_of([lo <= c, c < hi]), body)
-        return body
+        return owned(cell, T.seq(T.store(totals, cell, new), count_update))
+
+    def owned(cell: list[Expr], body: Stmt) -> Stmt:
+        """Of a slice that may lie across the slab's ends, the cells inside."""
+        if not isinstance(source, Indexed) or source.window is None:
+            return body
+        c = cell[axis if axis is not None else 0]
+        return T.if_(T.all_of([lo <= c, c < hi]), body)
 
     return place(0, {})

@@ -1,0 +1,383 @@
+"""XLA and StableHLO: ``gather`` and ``scatter`` with full dimension numbers.
+
+Arguments have StableHLO's names and order.  Dimension numbers are held to the rules of the StableHLO specification; an error
+names the rule, ``(C4)`` for constraint C4 of the operation.  Indices have any integer dtype and mean their value; a negative
+index is out of range.
+
+A gather moves a slice that lies partly outside so that it fits.  A scatter drops it as a whole, as XLA does on the CPU (the
+specification would drop single elements).  Updates that meet in one element are combined in row-major order of updates,
+which the specification leaves open: of those that replace, the last one stays.
+
+``indices_are_sorted`` is accepted without effect.  ``unique_indices`` is a promise: where two updates meet in spite of it, on
+cuda any of them may win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gscompile import arrays
+from gscompile.computation import Computation, computation
+from gscompile.dialects._rules import INTEGERS, need_dtype
+from gscompile.dims import Dim, Shape, shape_str
+from gscompile.eager import Tensor, operator
+from gscompile.errors import ArgumentError, ShapeError
+from gscompile.frontend.base import flag, int_of, ints_of
+from gscompile.graph import Value
+from gscompile.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
+from gscompile.reductions import Reduction
+from gscompile.types import DType
+
+Computed = Computation | tuple[Reduction, ...]
+
+
+@operator
+def gather(
+    operand: Tensor,
+    start_indices: Tensor,
+    offset_dims: Sequence[int],
+    collapsed_slice_dims: Sequence[int],
+    operand_batching_dims: Sequence[int],
+    start_indices_batching_dims: Sequence[int],
+    start_index_map: Sequence[int],
+    index_vector_dim: int,
+    slice_sizes: Sequence[int],
+    indices_are_sorted: bool = False,
+) -> Value:
+    """Slices of operand, of extents slice_sizes, at the index vectors along axis index_vector_dim of start_indices.
+
+    start_index_map: the axis of operand that each component of an index vector is for; on the others a slice starts at 0.
+    offset_dims: the axes of the result that hold the slice, in the order of operand's axes; the other axes of the result are
+    those of start_indices without index_vector_dim.
+    collapsed_slice_dims: axes of operand that the result leaves out; their slice size must be 1 (the specification's 0 would
+    leave elements of the result without a value).
+    operand_batching_dims, start_indices_batching_dims: axes that go together, with equal extents; their slice size must be 1.
+    index_vector_dim: rank(start_indices) for indices that are vectors of one component.
+
+    A start is clamped so that its slice is inside operand.
+    """
+    op = "gather"
+    need_dtype(op, "start_indices", start_indices, INTEGERS)
+    flag(op, "indices_are_sorted", indices_are_sorted)
+    offset, collapsed = _axes(op, "offset_dims", offset_dims), _axes(op, "collapsed_slice_dims", collapsed_slice_dims)
+    batching = _axes(op, "operand_batching_dims", operand_batching_dims)
+    indices_batching = _axes(op, "start_indices_batching_dims", start_indices_batching_dims)
+    index_map, sizes = _axes(op, "start_index_map", start_index_map), _axes(op, "slice_sizes", slice_sizes)
+    vector = int_of(op, "index_vector_dim", index_vector_dim)
+    _rule(
+        "C1",
+        operand.rank == len(offset) + len(collapsed) + len(batching),
+        f"gather: offset_dims, collapsed_slice_dims and operand_batching_dims must name {operand.rank} axes, operand's rank",
+    )
+    _vectors("C2", "C3", op, "start_index_map", index_map, "start_indices", start_indices.shape, vector)
+    grid = start_indices.rank - (vector < start_indices.rank)
+    _sorted("C4", op, "offset_dims", offset)
+    _within("C5", op, "offset_dims", offset, len(offset) + grid)
+    _distinct("C6", op, "collapsed_slice_dims and operand_batching_dims", [*collapsed, *batching])
+    _sorted("C7", op, "collapsed_slice_dims", collapsed)
+    _within("C8", op, "collapsed_slice_dims", collapsed, operand.rank)
+    _sorted("C10", op, "operand_batching_dims", batching)
+    _within("C11", op, "operand_batching_dims", batching, operand.rank)
+    _rule("C20", len(sizes) == operand.rank, f"gather: slice_sizes must have {operand.rank} entries; got {len(sizes)}")
+    for rule, name, axes in (("C9", "collapsed_slice_dims", collapsed), ("C12", "operand_batching_dims", batching)):
+        _rule(rule, all(sizes[a] == 1 for a in axes), f"gather: slice_sizes must be 1 on {name}; got {tuple(sizes)}")
+    _batches(
+        ("C13", "C14", "C15", "C16", "C17"),
+        op,
+        operand,
+        batching,
+        start_indices,
+        indices_batching,
+        vector,
+        "start_indices",
+    )
+    _distinct("C18", op, "start_index_map and operand_batching_dims", [*index_map, *batching])
+    _within("C19", op, "start_index_map", index_map, operand.rank)
+    fits = (n >= 0 and (not isinstance(d, int) or n <= d) for n, d in zip(sizes, operand.shape, strict=True))
+    _rule("C21", all(fits), f"gather: slice_sizes must be in [0, {shape_str(operand.shape)}]; got {tuple(sizes)}")
+    windows = [sizes[a] for a in range(operand.rank) if a not in (*collapsed, *batching)]
+    map = _map(
+        operand.rank, start_indices.rank, offset, windows, collapsed, batching, indices_batching, index_map, vector
+    )
+    return operand.builder.gather_map(operand, start_indices, map, bounds="clip", negative=False)
+
+
+def scatter(
+    inputs: Any,
+    scatter_indices: Any,
+    updates: Any,
+    update_window_dims: Sequence[int],
+    inserted_window_dims: Sequence[int],
+    input_batching_dims: Sequence[int],
+    scatter_indices_batching_dims: Sequence[int],
+    scatter_dims_to_operand_dims: Sequence[int],
+    index_vector_dim: int,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    update_computation: Callable[..., Any] = lambda old, new: new,
+) -> Any:
+    """inputs with updates written to the slices at the index vectors along axis index_vector_dim of scatter_indices.
+
+    inputs, updates: a tensor each, or as many of each, of one shape and pairwise of one dtype.
+    scatter_dims_to_operand_dims: the axis of the inputs that each component of an index vector is for.
+    update_window_dims: the axes of updates that hold a slice, in the order of the inputs' axes; the others are those of
+    scatter_indices without index_vector_dim.  A slice may be smaller than the input.
+    inserted_window_dims: axes of the inputs on which a slice has one element, and updates no axis.
+    input_batching_dims, scatter_indices_batching_dims: axes that go together, with equal extents.
+    update_computation: a Python function of what is in a cell and what arrives, as scalars of a builder; for n inputs, of n
+    values that are there and n that arrive, and it returns n.  It is called once, to see what it computes.  Adding,
+    multiplying, the smaller, the larger and the new value are found to be the reductions of these names, in which 16-bit
+    floats round once, not at every step; any other function takes the updates of a cell one after the other.
+
+    Returns: a tensor of the input's type; a tuple of them where inputs is a sequence.
+    """
+    many = isinstance(inputs, (list, tuple))
+    data, src = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (inputs, updates))
+    if len(data) != len(src) or not data:
+        raise ArgumentError(f"scatter: inputs and updates must be equally many; got {len(data)} and {len(src)} (C5)")
+    computed = computation("scatter", update_computation, [_dtype(k, x) for k, x in enumerate(data)])
+    out = _scatter(
+        data,
+        scatter_indices,
+        src,
+        update_window_dims,
+        inserted_window_dims,
+        input_batching_dims,
+        scatter_indices_batching_dims,
+        scatter_dims_to_operand_dims,
+        index_vector_dim,
+        indices_are_sorted,
+        unique_indices,
+        tuple(computed) if isinstance(computed, list) else computed,
+    )
+    found = tuple(out) if isinstance(out, (list, tuple)) else (out,)
+    return found if many else found[0]
+
+
+def _dtype(k: int, x: Any) -> DType:
+    """The dtype of a value or an array."""
+    if isinstance(x, Value):
+        return x.dtype
+    try:
+        return arrays.view(arrays.as_array(x)).dtype
+    except TypeError as e:
+        raise type(e)(f"scatter: inputs[{k}]: {e}") from None
+
+
+@operator
+def _scatter(
+    inputs: Sequence[Tensor],
+    scatter_indices: Tensor,
+    updates: Sequence[Tensor],
+    update_window_dims: Sequence[int],
+    inserted_window_dims: Sequence[int],
+    input_batching_dims: Sequence[int],
+    scatter_indices_batching_dims: Sequence[int],
+    scatter_dims_to_operand_dims: Sequence[int],
+    index_vector_dim: int,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    computed: Computed,
+) -> list[Value]:
+    op = "scatter"
+    first, indices = inputs[0], scatter_indices
+    shape, points = first.shape, updates[0].shape
+    need_dtype(op, "scatter_indices", indices, INTEGERS)
+    flag(op, "indices_are_sorted", indices_are_sorted)
+    unique = flag(op, "unique_indices", unique_indices)
+    window, inserted = (
+        _axes(op, "update_window_dims", update_window_dims),
+        _axes(op, "inserted_window_dims", inserted_window_dims),
+    )
+    batching = _axes(op, "input_batching_dims", input_batching_dims)
+    indices_batching = _axes(op, "scatter_indices_batching_dims", scatter_indices_batching_dims)
+    index_map = _axes(op, "scatter_dims_to_operand_dims", scatter_dims_to_operand_dims)
+    vector = int_of(op, "index_vector_dim", index_vector_dim)
+    for k, (x, u) in enumerate(zip(inputs, updates, strict=True)):
+        _rule(
+            "C1",
+            x.shape == shape,
+            f"scatter: inputs must have one shape; got {shape_str(shape)} and {shape_str(x.shape)}",
+        )
+        _rule(
+            "C3",
+            u.shape == points,
+            f"scatter: updates must have one shape; got {shape_str(points)} and {shape_str(u.shape)}",
+        )
+        _rule("C6", u.dtype == x.dtype, f"scatter: updates[{k}] must have its input's dtype {x.dtype}; got {u.dtype}")
+    _rule(
+        "C2",
+        first.rank == len(window) + len(inserted) + len(batching),
+        f"scatter: update_window_dims, inserted_window_dims and input_batching_dims must name {first.rank} axes, "
+        "the inputs' rank",
+    )
+    _sorted("C7", op, "update_window_dims", window)
+    _within("C8", op, "update_window_dims", window, len(points))
+    _distinct("C9", op, "inserted_window_dims and input_batching_dims", [*inserted, *batching])
+    _sorted("C10", op, "inserted_window_dims", inserted)
+    _within("C11", op, "inserted_window_dims", inserted, first.rank)
+    _sorted("C12", op, "input_batching_dims", batching)
+    _within("C13", op, "input_batching_dims", batching, first.rank)
+    _batches(
+        ("C14", "C15", "C16", "C17", "C18"), op, first, batching, indices, indices_batching, vector, "scatter_indices"
+    )
+    _vectors("C22", "C19", op, "scatter_dims_to_operand_dims", index_map, "scatter_indices", indices.shape, vector)
+    _distinct("C20", op, "scatter_dims_to_operand_dims and input_batching_dims", [*index_map, *batching])
+    _within("C21", op, "scatter_dims_to_operand_dims", index_map, first.rank)
+    grid = [d for j, d in enumerate(indices.shape) if j != vector]
+    _rule(
+        "C4",
+        len(points) == len(grid) + len(window),
+        f"scatter: updates must have rank {len(grid) + len(window)}: the axes of scatter_indices but index_vector_dim, and "
+        f"update_window_dims; got {shape_str(points)}",
+    )
+    spread = [d for a, d in enumerate(points) if a not in window]
+    for got, want in zip(spread, grid, strict=True):
+        _rule(
+            "C4",
+            got == want or not isinstance(got, int) or not isinstance(want, int),
+            f"scatter: updates {shape_str(points)} must have the extents of scatter_indices {shape_str(indices.shape)} on its "
+            "axes that are no window",
+        )
+    kept = [a for a in range(first.rank) if a not in (*inserted, *batching)]
+    for a, w in zip(kept, window, strict=True):
+        size, most = points[w], shape[a]
+        _rule(
+            "C4",
+            not isinstance(size, int) or not isinstance(most, int) or size <= most,
+            f"scatter: a slice must fit into the input {shape_str(shape)}; got {size} on axis {a}",
+        )
+    if any(d == 0 for d in shape):
+        return list(inputs)
+    sizes = [points[w] for w in window]
+    map = _map(first.rank, indices.rank, window, sizes, inserted, batching, indices_batching, index_map, vector)
+    joint = isinstance(computed, Computation)
+    b = first.builder
+    return [
+        b._scatter(
+            op,
+            x,
+            indices,
+            updates[k],
+            map,
+            computed if isinstance(computed, Computation) else computed[k],
+            True,
+            "fill",
+            False,
+            unique,
+            False,
+            None,
+            k if joint else 0,
+            [*inputs, *updates] if joint else [],
+        )
+        for k, x in enumerate(inputs)
+    ]
+
+
+def _map(
+    rank: int,
+    index_rank: int,
+    window_dims: Sequence[int],
+    window_sizes: Sequence[Dim],
+    dropped: Sequence[int],
+    batching: Sequence[int],
+    indices_batching: Sequence[int],
+    index_map: Sequence[int],
+    vector: int,
+) -> IndexMap:
+    """The index map of dimension numbers.
+
+    Args:
+        window_dims: the axes of the points that hold the slice.
+        window_sizes: their extents.
+        dropped: axes of data that the points leave out.
+    """
+    component = {a: k for k, a in enumerate(index_map)}
+    shared = dict(zip(batching, indices_batching, strict=True))
+    sources: list[Source] = []
+    w = 0
+    for a in range(rank):
+        if a in shared:
+            sources.append(Shared(shared[a]))
+        elif a in dropped:
+            sources.append(Indexed(component[a]) if a in component else Fixed())
+        else:
+            sources.append(Indexed(component[a], window=w) if a in component else Window(w))
+            w += 1
+    grid = iter(j for j in range(index_rank) if j != vector)
+    place = {d: w for w, d in enumerate(window_dims)}
+    points = len(window_dims) + index_rank - (vector < index_rank)
+    layout: list[Place] = [("window", place[d]) if d in place else ("index", next(grid)) for d in range(points)]
+    return IndexMap(tuple(sources), tuple(layout), vector if vector < index_rank else None, tuple(window_sizes))
+
+
+# -- the rules --------------------------------------------------------------------------------------------------------
+
+
+def _axes(op: str, name: str, x: Any) -> list[int]:
+    return ints_of(op, name, x)
+
+
+def _rule(rule: str, holds: bool, message: str) -> None:
+    if not holds:
+        raise ShapeError(f"{message} ({rule})")
+
+
+def _within(rule: str, op: str, name: str, axes: Sequence[int], rank: int) -> None:
+    _rule(rule, all(0 <= a < rank for a in axes), f"{op}: {name} must be in [0, {rank}); got {tuple(axes)}")
+
+
+def _distinct(rule: str, op: str, name: str, axes: Sequence[int]) -> None:
+    _rule(rule, len(set(axes)) == len(axes), f"{op}: {name} must name an axis once; got {tuple(axes)}")
+
+
+def _sorted(rule: str, op: str, name: str, axes: Sequence[int]) -> None:
+    _rule(rule, sorted(axes) == list(axes), f"{op}: {name} must be sorted; got {tuple(axes)}")
+    _distinct(rule, op, name, axes)
+
+
+def _vectors(
+    within: str, length: str, op: str, name: str, index_map: Sequence[int], tensor: str, shape: Shape, vector: int
+) -> None:
+    rank = len(shape)
+    _rule(within, 0 <= vector <= rank, f"{op}: index_vector_dim must be in [0, {rank}], {tensor}'s rank; got {vector}")
+    n = shape[vector] if vector < rank else 1
+    _rule(
+        length,
+        n == len(index_map) or not isinstance(n, int),
+        f"{op}: {name} must have {n} entries, the length of the index vectors; got {tuple(index_map)}",
+    )
+
+
+def _batches(
+    rules: tuple[str, str, str, str, str],
+    op: str,
+    operand: Value,
+    batching: Sequence[int],
+    indices: Value,
+    indices_batching: Sequence[int],
+    vector: int,
+    tensor: str,
+) -> None:
+    name = f"{tensor}_batching_dims"
+    _distinct(rules[0], op, name, indices_batching)
+    _within(rules[1], op, name, indices_batching, indices.rank)
+    _rule(rules[2], vector not in indices_batching, f"{op}: {name} must not name index_vector_dim {vector}")
+    _rule(
+        rules[3],
+        len(batching) == len(indices_batching),
+        f"{op}: {name} must have as many entries as the other tensor's batching dims, {len(batching)}; "
+        f"got {tuple(indices_batching)}",
+    )
+    operand.builder._require(
+        [
+            (
+                "==",
+                operand.shape[a],
+                indices.shape[j],
+                f"{op}: ({rules[4]}) batching axis {a} of {shape_str(operand.shape)} and {j} of {shape_str(indices.shape)}",
+            )
+            for a, j in zip(batching, indices_batching, strict=True)
+        ]
+    )
