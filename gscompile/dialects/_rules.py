@@ -32,3 +32,18 @@ def need_rank(op: str, argument: str, x: Value, low: int, high: int | None = Non
     if not low <= x.rank <= high:
         rule = str(low) if low == high else f"{low} to {high}"
         raise ShapeError(f"{op}: {argument} must have rank {rule}; got shape {shape_str(x.shape)}")
+
+
+def without_nan(x: Value, reduction: str) -> Value:
+    """What a ``min`` or ``max`` that ignores NaN takes in place of ``x``: NaN becomes the infinity that changes nothing."""
+    if not x.dtype.is_float:
+        return x
+    b = x.builder
+    return b.where(b.isnan(x), float("inf") if reduction == "min" else float("-inf"), x)
+
+
+def truncated_quotient(total: Value, count: Value) -> Value:
+    """``total / count`` of integers, rounded towards zero; ``count`` is positive."""
+    b = total.builder
+    floor = total // count
+    return b.where(b.logical_and(total < 0, floor * count != total), floor + 1, floor)
