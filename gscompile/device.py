@@ -22,8 +22,6 @@ from gscompile.arrays import Array, Device, View
 from gscompile.errors import DeviceError
 from gscompile.types import DTYPES
 
-WORKSPACE_ALIGN = 64
-
 Launch: TypeAlias = Callable[[int, int], None]  # (address of status, address of workspace)
 Status: TypeAlias = "ctypes.Array[ctypes.c_int64]"
 
@@ -60,9 +58,14 @@ class Host:
         self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
     ) -> Status:
         record = (ctypes.c_int64 * status)()
-        scratch = np.empty(workspace + WORKSPACE_ALIGN, np.uint8)
-        launch(ctypes.addressof(record), -(-scratch.ctypes.data // WORKSPACE_ALIGN) * WORKSPACE_ALIGN)
+        scratch = host_scratch(workspace)
+        launch(ctypes.addressof(record), scratch.ctypes.data)
         return record
+
+
+def host_scratch(nbytes: int) -> Array:
+    """Scratch memory on the CPU."""
+    return arrays.empty("numpy", (nbytes,), DTYPES["uint8"])[0]
 
 
 class Driver:

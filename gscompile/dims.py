@@ -34,7 +34,7 @@ class Opaque:
 
     def __str__(self) -> str:
         if self.kind == "floordiv":
-            return f"({_operand(self.lhs)}//{_operand(self.rhs)})"
+            return f"{_operand(self.lhs)}//{_operand(self.rhs)}"
         return f"{self.kind}({self.lhs}, {self.rhs})"
 
 
@@ -102,6 +102,8 @@ class SymDim:
             factors = [str(a) for a in monomial]
             if abs(coefficient) != 1 or not factors:
                 factors.insert(0, str(abs(coefficient)))
+            if len(factors) > 1:
+                factors = [f"({f})" if "//" in f else f for f in factors]
             sign = "-" if coefficient < 0 else "+" if parts else ""
             parts.append(sign + "*".join(factors))
         return "".join(parts)

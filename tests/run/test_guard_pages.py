@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import module as gs_module
+from gscompile import device
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="protects pages with Linux's mprotect")
 
@@ -336,8 +336,8 @@ def watch() -> None:
         return recording
 
     gs.Module._entry = entry  # type: ignore[method-assign]
-    assert callable(gs_module._aligned), "the function that allocates scratch memory"
-    gs_module._aligned = lambda nbytes: fences[-1].array((nbytes,), np.uint8)
+    assert callable(device.host_scratch), "the function that allocates scratch memory"
+    device.host_scratch = lambda nbytes: fences[-1].array((nbytes,), np.uint8)
 
 
 def build(b: gs.Builder, target: str, deterministic: bool) -> Any:

@@ -15,7 +15,7 @@ import pytest
 import gscompile as gs
 from gscompile import _tvm, arrays, device
 from gscompile.arrays import View
-from gscompile.device import HOST, WORKSPACE_ALIGN, Cuda
+from gscompile.device import HOST, Cuda
 from gscompile.types import DTYPES
 
 GPU = ("cuda", 1)
@@ -143,7 +143,7 @@ def test_the_host_runs_in_memory_of_its_own() -> None:
         writes(1, 2, 3)(status, workspace)
 
     assert list(HOST.run(launch, 3, 64, [], "numpy", arrays.CPU)) == [1, 2, 3]
-    assert seen[0] % WORKSPACE_ALIGN == 0
+    assert seen[0] % arrays.ALIGNMENT == 0
 
 
 def test_without_a_driver_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import Expr as PrimExpr
 
 from gscompile.ops.elementwise.comparisons import float_eq, isnan, not_
-from gscompile.ops.elementwise.expr import BF16, F32, U32, Names, kind_of, literal, widened, wrap
+from gscompile.ops.elementwise.expr import BF16, F32, U32, Names, constant, kind_of, literal, widened, wrap
 from gscompile.types import DType
 
 
@@ -37,8 +37,8 @@ def _integer_to_integer(names: Names, x: PrimExpr, src: DType, dst: DType) -> Pr
 
 
 def _to_float(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
-    if dst.bits > 16:
-        return tirx.Cast(dst.name, x)
+    if dst.bits > 16:  # a literal 0 must not come back as one
+        return constant(x.value, dst) if isinstance(x, tirx.IntImm) else tirx.Cast(dst.name, x)
     return _float_to_float(names, tirx.Cast(F32.name, x), F32, dst)
 
 

@@ -76,8 +76,8 @@ def constant(value: bool | int | float, dt: DType) -> PrimExpr:
     if dt.bits == 16:
         return tirx.Cast(dt.name, constant(value, F32))
     if value == 0:
-        # TVM folds x * 0 to 0 and refuses x / 0; it does not evaluate trunc, which LLVM and nvcc do.
-        return tirx.trunc(literal(math.copysign(0.25, value), dt))
+        # TVM folds x * 0 to 0 and refuses x / 0; it does not evaluate a call of trunc, which LLVM and nvcc do.
+        return tirx.call_intrin(dt.name, "tirx.trunc", literal(math.copysign(0.25, value), dt))
     # TVM prints a float64 into cuda source with 15 decimals, which loses small numbers, so those go as bits.
     if dt is F64 and math.isfinite(value) and float(f"{value:.15f}") != value:
         return tirx.reinterpret(dt.name, tirx.const(struct.unpack("<Q", struct.pack("<d", value))[0], "uint64"))

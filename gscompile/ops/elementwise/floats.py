@@ -55,10 +55,10 @@ def floordiv(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
     """As NumPy's npy_floor_divide: from C's fmod, so that it agrees with the remainder."""
     x, y = names(x), names(y)
     zero, one = literal(0.0, dt), literal(1.0, dt)
-    r, exact = names(library("fmod")(names, dt, x, y)), names(x / y)
+    r, exact = names(library("fmod")(names, dt, x, y)), names(tirx.Div(x, y))
     # Where the remainder is moved to the other side of zero, the quotient goes down by one.
     down = tirx.Select(signs_differ(r, y, zero), one, constant(0.0, dt))
-    quotient = names((x + minus(r)) / y + minus(down))
+    quotient = names(tirx.Div(x + minus(r), y) + minus(down))
     floor = names(tirx.floor(quotient))
     floor = floor + tirx.Select(quotient + minus(floor) > literal(0.5, dt), one, constant(0.0, dt))
     # A zero takes the sign of the quotient, which is finite here.
