@@ -79,7 +79,7 @@ def view(x: Array) -> View:
         DeviceError: the storage is not on one cpu or cuda device, or is not strided (sparse, meta, sharded arrays).
         ArgumentError: the array has no storage of its own to read, or hides some of it (traced, masked).
     """
-    viewer = _VIEWERS.get(type(x))
+    viewer = VIEWERS.get(type(x))
     return viewer(x) if viewer is not None else _view_new_type(x)
 
 
@@ -104,7 +104,7 @@ def _view_new_type(x: Array) -> View:
     elif _is_a(x, "tvm_ffi", "Tensor"):
         viewer = _view_tvm
     if viewer is not None:
-        _VIEWERS[type(x)] = viewer
+        VIEWERS[type(x)] = viewer
         return viewer(x)
     # Not remembered: a class may be made anew for every array, and the table would keep each one alive.
     if not isinstance(x, type):
@@ -536,7 +536,8 @@ def _view_tvm(x: Array) -> View:
     return _view_capsule(x.__dlpack__(), x, "tvm")
 
 
-_VIEWERS: dict[type, Callable[[Any], View]] = {np.ndarray: _view_numpy}
+# by type, what ``view`` does; filled as types arrive
+VIEWERS: dict[type, Callable[[Any], View]] = {np.ndarray: _view_numpy}
 
 
 # -- Python values ----------------------------------------------------------------------------------------------------

@@ -58,8 +58,11 @@ class Host:
         self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
     ) -> Status:
         record = (ctypes.c_int64 * status)()
-        scratch = host_scratch(workspace)
-        launch(ctypes.addressof(record), scratch.ctypes.data)
+        if workspace:
+            scratch = host_scratch(workspace)
+            launch(ctypes.addressof(record), scratch.ctypes.data)
+        else:
+            launch(ctypes.addressof(record), 0)
         return record
 
 

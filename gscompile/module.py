@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gscompile import _tvm as T
-from gscompile import arrays
 from gscompile.arrays import Device, View
 from gscompile.bounds import Bounds
+from gscompile.call import Call, Signature, prepared
 from gscompile.device import CUDA, HOST, Runner, Status
-from gscompile.dims import Shape, evaluate, shape_str, symbols
-from gscompile.errors import (
-    ArgumentError,
-    BoundsError,
-    DeviceError,
-    DTypeError,
-    GSError,
-    ShapeError,
-    TargetError,
-)
+from gscompile.dims import Shape, evaluate, shape_str
+from gscompile.errors import ArgumentError, BoundsError, DeviceError, TargetError
 from gscompile.graph import Graph, Value
 from gscompile.lower import Check, Lowered, Stats, lower
 from gscompile.nests import status_length
 from gscompile.targets import Resolved, resolve
 from gscompile.threads import get_num_threads
-from gscompile.types import DType
 
 _SUFFIX = {"tir": "py", "llvm": "ll", "asm": "s", "cuda": "cu", "ptx": "ptx"}
 
@@ -54,7 +46,7 @@ class Module:
         self._graph = lowered.graph
         self._library = T.compile_module(T.module({self._graph.name: lowered.func}), target.tvm)
         self._function: Any = None
-        self._inputs = self._graph.inputs
+        self._status_length = status_length(len(lowered.checks))
         self._constants = [v.op.array for v in self._graph.constants]  # type: ignore[attr-defined]
         self._device_constants: dict[Device, list[View]] = {}
 
@@ -71,7 +63,7 @@ class Module:
     @property
     def inputs(self) -> tuple[Value, ...]:
         """The inputs, in the order of positional arguments."""
-        return tuple(self._inputs)
+        return tuple(self._graph.inputs)
 
     @property
     def outputs(self) -> tuple[Value, ...]:
@@ -79,7 +71,7 @@ class Module:
         return self._graph.outputs
 
     def __repr__(self) -> str:
-        head = ", ".join(f"{v.name}: {v.type}" for v in self._inputs)
+        head = ", ".join(f"{v.name}: {v.type}" for v in self.inputs)
         tail = ", ".join(str(v.type) for v in self.outputs)
         t = self._target.facts
         return f"<gscompile module {self.name}({head}) -> {tail} for {t.kind} ({t.arch}), {len(self.stats.kernels)} kernels>"
@@ -143,188 +135,72 @@ class Module:
             content of an ``out`` that is not an input.
         """
         function = self._entry()
-        given = self._arguments(args, kwargs)
-        views: list[View] = []
-        kind = None
-        device: Device | None = None
-        for value, x in zip(self._inputs, given, strict=True):
-            array, v = self._viewed(f"input {value.name}", x, value.dtype)
-            self._check_input(value, v, device)
-            if not v.contiguous or (self._align and v.ptr % self._align):
-                v = arrays.contiguous(v, array, self._align)
-            if array is x and kind is None:
-                kind = v.kind
-                device = v.device
-            views.append(v)
-        device = device or (self._target.device, 0)
-        kind = kind or ("numpy" if device[0] == "cpu" else "tvm")
-        sizes = self._bind(views)
-        shapes = [tuple(evaluate(d, sizes) for d in o.shape) for o in self.outputs]
-        results, out_views, copies, flags = self._storage(out, views, shapes, kind, device)
-        self._run(function, views, out_views, sizes, flags, kind, device)
-        for target, target_view, source, source_view in copies:
-            arrays.copy_into(target, target_view, source, source_view)
-        return results[0] if len(results) == 1 else tuple(results)
+        call = prepared(self._signature, args, kwargs, out)
+        self._launch(function, call, self._pointers(call))
+        return call.results()
 
-    def _viewed(self, what: str, x: Any, wanted: DType | None) -> tuple[Any, View]:
-        """An array and its storage; a number or a list becomes an array of the wanted dtype."""
-        try:
-            array = x if wanted is None else arrays.as_array(x, wanted)
-            return array, arrays.view(array)
-        except GSError as e:
-            raise type(e)(f"{self.name}: {what}: {e}") from e
+    def bind(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Bound:
+        """A call with everything checked and converted once, to be run many times on the same arrays.
 
-    @property
-    def _align(self) -> int:
-        return 16 if self._target.facts.kind == "cuda" else 0
+        Args:
+            args, kwargs, out: as for a call; every array must be usable as it is, in C order and aligned.  ``out`` is made if
+                it is not given, except for JAX, whose arrays cannot be written again.
 
-    def _arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The inputs in order."""
-        names = [v.name for v in self._inputs]
-        if len(args) > len(names):
-            raise ArgumentError(f"{self.name}: takes {len(names)} inputs ({', '.join(names)}); got {len(args)}")
-        if not kwargs and len(args) == len(names):
-            return list(args)
-        found = dict(zip(names, args, strict=False))
-        for k, x in kwargs.items():
-            if k not in names:
-                raise ArgumentError(f"{self.name}: no input is called {k!r}; inputs: {', '.join(names)}")
-            if k in found:
-                raise ArgumentError(f"{self.name}: input {k!r} is given twice")
-            found[k] = x
-        if missing := [n for n in names if n not in found]:
-            raise ArgumentError(f"{self.name}: missing input{'s' * (len(missing) > 1)} {', '.join(missing)}")
-        return [found[n] for n in names]
+        Returns:
+            a callable without arguments.  It reads what the arrays hold when it is called, writes to the same ``out`` each
+            time, and returns it; it keeps the arrays alive.  Calls from several threads at once write the same ``out``.
 
-    def _check_input(self, value: Value, v: View, device: Device | None) -> None:
-        where = f"{self.name}: input {value.name}"
-        if v.dtype != value.dtype:
-            raise DTypeError(f"{where} must have dtype {value.dtype}; got {v.dtype}")
-        if len(v.shape) != value.rank:
-            raise ShapeError(f"{where} must have shape {shape_str(value.shape)}; got {shape_str(v.shape)}")
-        if v.device[0] != self._target.device or (device is not None and v.device != device):
-            want = self._target.device if device is None else f"{device[0]}:{device[1]}"
-            raise DeviceError(f"{where} must be on {want}; got {v.device[0]}:{v.device[1]}")
+        Raises:
+            what a call raises about its arguments; ArgumentError: an array would have to be copied.
+        """
+        function = self._entry()
+        call = prepared(self._signature, args, kwargs, out)
+        if call.kind == "jax" and out is None:
+            raise ArgumentError(f"{self.name}: bind needs out: JAX's arrays cannot be written again")
+        if call.copied or call.copies:
+            what = ", ".join(call.copied) or "out"
+            raise ArgumentError(f"{self.name}: bind needs arrays that can be used as they are; {what} would be copied")
+        return Bound(self, function, call)
 
-    def _bind(self, views: Sequence[View]) -> dict[str, int]:
-        """The symbolic sizes, from the inputs' shapes; checks every shape and constraint."""
-        sizes: dict[str, int] = {}
-        origin: dict[str, str] = {}
-        later = []
-        for value, v in zip(self._inputs, views, strict=True):
-            for axis, (d, got) in enumerate(zip(value.shape, v.shape, strict=True)):
-                if isinstance(d, int):
-                    if d != got:
-                        raise ShapeError(
-                            f"{self.name}: input {value.name} must have shape {shape_str(value.shape)}; got {shape_str(v.shape)}"
-                        )
-                    continue
-                names = symbols(d)
-                name = next(iter(names))
-                if len(names) > 1 or str(d) != name:
-                    later.append((value, axis, d, got))
-                elif sizes.setdefault(name, got) == got:
-                    origin.setdefault(name, f"axis {axis} of {value.name}")
-                else:
-                    raise ShapeError(
-                        f"{self.name}: size {name} is {sizes[name]} by {origin[name]}, but {got} by axis {axis} of {value.name}"
-                    )
-        for value, axis, d, got in later:
-            if evaluate(d, sizes) != got:
-                raise ShapeError(
-                    f"{self.name}: axis {axis} of input {value.name} must be {d} = {evaluate(d, sizes)}; got {got}"
-                )
-        for c in self._graph.constraints:
-            a, b = evaluate(c.lhs, sizes), evaluate(c.rhs, sizes)
-            if not (a == b if c.relation == "==" else a <= b):
-                rule = "equal to" if c.relation == "==" else "at most"
-                raise ShapeError(f"{c.message}: must be {rule} {c.rhs} = {b}; got {c.lhs} = {a}")
-        return sizes
+    @cached_property
+    def _signature(self) -> Signature:
+        lowered, inputs = self._lowered, self.inputs
+        return Signature(
+            self.name,
+            self._graph,
+            self._target.device,
+            16 if self._target.facts.kind == "cuda" else 0,
+            lowered.symbols,
+            lowered.stats.workspace_bytes,
+            {k: next(n for n, v in enumerate(inputs) if v is base) for k, base in lowered.in_place.items()},
+        )
 
-    def _storage(
-        self,
-        out: Any,
-        inputs: Sequence[View],
-        shapes: Sequence[tuple[int, ...]],
-        kind: str,
-        device: Device,
-    ) -> tuple[list[Any], list[View], list[tuple[Any, View, Any, View]], int]:
-        """Where the outputs go: the arrays to return, the storage to write, what to copy afterwards, and in-place flags."""
-        if out is None:
-            results: list[Any] = []
-            fresh: list[View] = []
-            for value, shape in zip(self.outputs, shapes, strict=True):
-                array, v = arrays.empty(kind, shape, value.dtype, device)
-                results.append(array)
-                fresh.append(v)
-            return _Finished(kind, results), fresh, [], 0
-        given = list(out) if isinstance(out, (tuple, list)) else [out]
-        if len(given) != len(self.outputs):
-            count = f"{len(given)}" if isinstance(out, (tuple, list)) else "one array"
-            raise ArgumentError(f"{self.name}: out must be a tuple of {len(self.outputs)} arrays; got {count}")
-        views: list[View] = []
-        seen: list[View] = []
-        copies: list[tuple[Any, View, Any, View]] = []
-        flags = 0
-        for k, (value, shape, array) in enumerate(zip(self.outputs, shapes, given, strict=True)):
-            where = f"{self.name}: out for {value.name}"
-            if arrays.is_value(array):
-                raise DTypeError(f"{where} must be an array that can be written; got {type(array).__name__}")
-            _, v = self._viewed(f"out for {value.name}", array, None)
-            if v.dtype != value.dtype:
-                raise DTypeError(f"{where} must have dtype {value.dtype}; got {v.dtype}")
-            if v.shape != shape:
-                raise ShapeError(f"{where} must have shape {shape_str(shape)}; got {shape_str(v.shape)}")
-            if v.readonly:
-                raise ArgumentError(f"{where} is read-only")
-            if v.strides is not None and any(s == 0 and n > 1 for s, n in zip(v.strides, v.shape, strict=True)):
-                raise ArgumentError(f"{where} has elements that share storage (a broadcast array)")
-            if any(arrays.overlaps(v, o) for o in seen):
-                raise ArgumentError(f"{where} overlaps the array for another output")
-            seen.append(v)
-            if v.device != device:
-                raise DeviceError(f"{where} must be on {device[0]}:{device[1]}; got {v.device[0]}:{v.device[1]}")
-            base = self._lowered.in_place.get(k)
-            same = None if base is None else next(i for i, x in enumerate(self._inputs) if x is base)
-            others = [x for i, x in enumerate(inputs) if i != same]
-            clash = (
-                not v.contiguous
-                or bool(self._align and v.ptr % self._align)
-                or any(arrays.overlaps(v, o) for o in others)
-            )
-            if not clash and same is not None and arrays.overlaps(v, inputs[same]):
-                if inputs[same].ptr == v.ptr:
-                    flags |= 1 << k
-                else:
-                    clash = True
-            if clash:
-                array2, v2 = arrays.empty(v.kind, shape, value.dtype, device)
-                copies.append((array, v, array2, v2))
-                v = v2
-            views.append(v)
-        return given, views, copies, flags
+    def _pointers(self, call: Call) -> list[ctypes.c_void_p]:
+        """The function's leading arguments."""
+        constants = self._constants_on(call.device) if self._constants else ()
+        pointer = ctypes.c_void_p
+        return [
+            *[pointer(v.ptr) for v in call.inputs],
+            *[pointer(v.ptr) for v in constants],
+            *[pointer(v.ptr) for v in call.outputs],
+        ]
 
-    def _run(
-        self,
-        function: Any,
-        inputs: Sequence[View],
-        outputs: Sequence[View],
-        sizes: Mapping[str, int],
-        flags: int,
-        kind: str,
-        device: Device,
-    ) -> None:
-        lowered = self._lowered
-        pointers = [ctypes.c_void_p(v.ptr) for v in [*inputs, *self._constants_on(device), *outputs]]
-        numbers = [*(sizes[n] for n in lowered.symbols), get_num_threads(), flags]
+    def _launch(self, function: Any, call: Call, pointers: Sequence[ctypes.c_void_p]) -> None:
+        extents = call.extents
 
         def launch(status: int, workspace: int) -> None:
-            function(*pointers, ctypes.c_void_p(status), ctypes.c_void_p(workspace), *numbers)
+            function(
+                *pointers,
+                ctypes.c_void_p(status),
+                ctypes.c_void_p(workspace),
+                *extents.numbers,
+                get_num_threads(),
+                call.flags,
+            )
 
-        scratch = evaluate(lowered.stats.workspace_bytes, sizes)
-        status = self._runner.run(launch, status_length(len(lowered.checks)), scratch, inputs, kind, device)
-        if lowered.checks and status[0]:
-            raise self._bounds_error(status, inputs, sizes)
+        status = self._runner.run(launch, self._status_length, extents.workspace, call.inputs, call.kind, call.device)
+        if status[0] and self._status_length > 1:
+            raise self._bounds_error(status, extents.sizes)
 
     @property
     def _runner(self) -> Runner:
@@ -351,25 +227,32 @@ class Module:
             self._device_constants[device] = found
         return found
 
-    def _bounds_error(self, status: Status, inputs: Sequence[View], sizes: Mapping[str, int]) -> BoundsError:
+    def _bounds_error(self, status: Status, sizes: Mapping[str, int]) -> BoundsError:
         """What the kernel's record means."""
         slot = next(k for k in range(len(self._lowered.checks)) if status[1 + 2 * k] != T.INT64_MAX)
         check = self._lowered.checks[slot]
         return bounds_error(check, int(status[1 + 2 * slot]), int(status[2 + 2 * slot]), sizes)
 
 
-class _Finished(list[Any]):
-    """Results in the caller's array kind."""
+class Bound:
+    """A call on fixed arrays; see :meth:`Module.bind`."""
 
-    def __init__(self, kind: str, items: Sequence[Any]) -> None:
-        super().__init__(items)
-        self._kind = kind
+    __slots__ = ("_call", "_function", "_module", "_pointers", "_result")
 
-    def __getitem__(self, k: Any) -> Any:
-        return arrays.finish(self._kind, super().__getitem__(k))
+    def __init__(self, module: Module, function: Any, call: Call) -> None:
+        self._module = module
+        self._function = function
+        self._call = call
+        self._pointers = module._pointers(call)
+        self._result = call.results()
 
-    def __iter__(self) -> Any:
-        return (arrays.finish(self._kind, x) for x in super().__iter__())
+    def __call__(self) -> Any:
+        """Run it; returns what :meth:`Module.bind` was given, or made, for ``out``."""
+        self._module._launch(self._function, self._call, self._pointers)
+        return self._result
+
+    def __repr__(self) -> str:
+        return f"<bound call of {self._module!r}>"
 
 
 def bounds_error(check: Check, position: int, value: int, sizes: Mapping[str, int]) -> BoundsError:

@@ -6,8 +6,6 @@ import os
 
 from gscompile.errors import ArgumentError
 
-_threads: int | None = None
-
 
 def available_cores() -> int:
     """Cores that this process may run on."""
@@ -27,4 +25,7 @@ def set_num_threads(n: int) -> None:
 
 def get_num_threads() -> int:
     """The number of threads in force."""
-    return _threads if _threads is not None else available_cores()
+    return _threads
+
+
+_threads = available_cores()

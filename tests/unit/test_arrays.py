@@ -659,7 +659,7 @@ def test_cupy_arrays_by_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     copy = contiguous(view(t), t)
     assert copy[3:5] == (("cuda", 2), True)
     assert memory(copy) == a.T.tobytes()
-    del arrays._VIEWERS[Ndarray]
+    del arrays.VIEWERS[Ndarray]
 
 
 # -- DLPack and TVM ---------------------------------------------------------------------------------------------------
