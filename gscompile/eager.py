@@ -27,7 +27,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -183,6 +183,14 @@ def cache_info() -> CacheInfo:
 def cache_clear() -> None:
     """Forget all compiled calls with arrays, and their counts."""
     _CACHE.clear()
+
+
+@overload
+def operator(function: F) -> F: ...
+
+
+@overload
+def operator(function: None = None, *, in_place: str | None = None) -> Callable[[F], F]: ...
 
 
 def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
