@@ -1,0 +1,453 @@
+"""TensorFlow: ``tf.gather``, ``tf.scatter_nd``, ``tf.math.unsorted_segment_sum`` and their kin, as TensorFlow 2.21 computes them.
+
+TensorFlow's answer to an index out of range depends on where a program runs, so every function that has one takes ``device``:
+
+=========  =====================  ======================================
+device     gathers                scatters and unsorted segments
+=========  =====================  ======================================
+``"cpu"``  BoundsError            BoundsError
+``"gpu"``  0                      dropped
+``"xla"``  the nearest valid one  dropped  (``jit_compile=True``)
+=========  =====================  ======================================
+
+A negative index is out of range.  ``device`` says whose rules hold, not where the call runs.  ``bad_indices_policy`` is
+TensorFlow's own choice: ``""`` and ``"DEFAULT"`` are the row above, ``"IGNORE"`` the row of ``"gpu"``, ``"ERROR"`` that of
+``"cpu"`` (but XLA heeds it not).
+
+Duplicates are combined in row-major order, on every device; TensorFlow's GPU leaves the order to chance.  Sums of 16-bit floats
+accumulate in float32 and round once, where TensorFlow rounds at each step.  ``name`` and ``validate_indices`` are accepted
+without effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype, truncated_quotient, without_nan
+from gscompile.dims import Dim, as_shape, shape_str
+from gscompile.eager import Tensor, operator
+from gscompile.errors import ArgumentError, DTypeError, ShapeError
+from gscompile.frontend.base import int_of, named
+from gscompile.graph import Value
+
+_GATHER_INDEX = ("int16", "int32", "int64")
+_INDEX = ("int32", "int64")
+_GATHER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "clip"}
+_SCATTER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "fill"}
+
+
+def _bounds(op: str, table: dict[str, str], device: str, policy: str = "") -> str:
+    if device not in table:
+        raise ArgumentError(f"{op}: device must be {' or '.join(map(repr, table))}; got {device!r}")
+    if policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+        raise ArgumentError(f"{op}: bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE'; got {policy!r}")
+    if policy == "IGNORE":
+        return "fill"
+    return "raise" if policy == "ERROR" and device != "xla" else table[device]
+
+
+def _empty(shape: Sequence[Dim]) -> bool:
+    return any(d == 0 for d in shape)
+
+
+# -- gathers ------------------------------------------------------------------------------------------------------------
+
+
+@operator
+def gather(
+    params: Tensor,
+    indices: Tensor,
+    validate_indices: Any = None,
+    axis: int | None = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Value:
+    """Slices of params at indices along ``axis``, which is ``batch_dims`` by default.
+
+    params: rank 1 or more, any dtype; indices: int16, int32 or int64; ``out.shape = params.shape[:axis] +
+    indices.shape[batch_dims:] + params.shape[axis + 1:]``.  As in TensorFlow, ``batch_dims`` has no effect where axis is written
+    as 0, and indices are not checked where the result is empty.  From an empty axis ``"xla"`` gets zeros of that shape, where XLA
+    itself gives another shape.
+    """
+    b = params.builder
+    bounds = _bounds("gather", _GATHER_BOUNDS, device)
+    need_dtype("gather", "indices", indices, _GATHER_INDEX)
+    need_rank("gather", "params", params, 1, 8)
+    batch = int_of("gather", "batch_dims", batch_dims)
+    a = batch if axis is None else int_of("gather", "axis", axis)
+    if a == 0:
+        batch = 0
+    filled = b.take(params, indices, a, batch, bounds="fill", negative=False)
+    if _empty(filled.shape) or bounds == "fill" or (bounds == "clip" and params.shape[a] == 0):
+        return filled
+    return b.take(params, indices, a, batch, bounds=bounds, negative=False)
+
+
+@operator
+def gather_nd(
+    params: Tensor,
+    indices: Tensor,
+    batch_dims: int = 0,
+    name: str | None = None,
+    bad_indices_policy: str = "",
+    *,
+    device: str = "cpu",
+) -> Value:
+    """Slices of params at the index vectors along indices' last axis.
+
+    params: rank 1 or more, any dtype; indices: int16, int32 or int64; ``out.shape = indices.shape[:-1] + params.shape[batch_dims
+    + m:]`` for vectors of length m.  Batch axes have equal extents (TensorFlow only compares their product).  Index vectors into
+    params without elements are refused, but for ``"xla"`` give zeros of that shape, where XLA itself gives another shape.
+    """
+    b = params.builder
+    bounds = _bounds("gather_nd", _GATHER_BOUNDS, device, bad_indices_policy)
+    need_dtype("gather_nd", "indices", indices, _GATHER_INDEX)
+    need_rank("gather_nd", "params", params, 1, 8)
+    need_rank("gather_nd", "indices", indices, 1, 8)
+    batch = int_of("gather_nd", "batch_dims", batch_dims)
+    if batch and not 0 <= batch < min(params.rank, indices.rank):
+        raise ShapeError(
+            f"gather_nd: batch_dims must be in [0, {min(params.rank, indices.rank) - 1}] for params {shape_str(params.shape)} "
+            f"and indices {shape_str(indices.shape)}; got {batch}"
+        )
+    if _empty(params.shape):
+        if device != "xla" and not _empty(indices.shape[:-1]):
+            raise ShapeError(f"gather_nd: params {shape_str(params.shape)} has no elements to gather")
+        bounds = "fill"
+    return b.gather_nd(params, indices, batch_dims=batch, bounds=bounds, negative=False)
+
+
+# -- scatters -----------------------------------------------------------------------------------------------------------
+
+
+@operator
+def scatter_nd(
+    indices: Tensor,
+    updates: Tensor,
+    shape: Sequence[int],
+    bad_indices_policy: str = "",
+    name: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Value:
+    """Adds updates at index vectors to zeros of a shape, a list of ints (or, with values, of symbolic sizes).
+
+    indices: int32 or int64; updates: any dtype, ``updates.shape = indices.shape[:-1] + shape[m:]`` for vectors of length m, of
+    rank 1 or more.  indices of rank 1 are as many vectors of length 1, not one vector.  Duplicates are summed; bool sums are
+    *or*.
+    """
+    base = updates.builder.zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
+    return _scatter("scatter_nd", base, indices, updates, "add", device, bad_indices_policy)
+
+
+@operator
+def tensor_scatter_nd_update(
+    tensor: Tensor, indices: Tensor, updates: Tensor, name: str | None = None, *, device: str = "cpu"
+) -> Value:
+    """A copy of tensor with updates at index vectors; where they meet, the last one wins.
+
+    tensor: any dtype; indices: int32 or int64; updates: tensor's dtype, ``updates.shape = indices.shape[:-1] +
+    tensor.shape[m:]`` for vectors of length m, of rank 1 or more.  indices of rank 1 are as many vectors of length 1, not one
+    vector (but for XLA's additions, subtractions, minima and maxima, which is not reproduced).
+    """
+    return _scatter("tensor_scatter_nd_update", tensor, indices, updates, "update", device)
+
+
+@operator
+def tensor_scatter_nd_add(
+    tensor: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Value:
+    """:func:`tensor_scatter_nd_update` that adds; bool, by *or*, for ``"xla"`` alone."""
+    return _scatter("tensor_scatter_nd_add", tensor, indices, updates, "add", device, bad_indices_policy)
+
+
+@operator
+def tensor_scatter_nd_sub(
+    tensor: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Value:
+    """:func:`tensor_scatter_nd_update` that subtracts; no bool."""
+    return _scatter("tensor_scatter_nd_sub", tensor, indices, updates, "sub", device, bad_indices_policy)
+
+
+@operator
+def tensor_scatter_nd_max(
+    tensor: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Value:
+    """:func:`tensor_scatter_nd_update` that keeps the larger; bool for ``"xla"`` alone.
+
+    As in TensorFlow, a NaN in tensor stays and a NaN in updates is ignored.
+    """
+    return _scatter("tensor_scatter_nd_max", tensor, indices, updates, "max", device, bad_indices_policy)
+
+
+@operator
+def tensor_scatter_nd_min(
+    tensor: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+    *,
+    device: str = "cpu",
+) -> Value:
+    """:func:`tensor_scatter_nd_max` that keeps the smaller."""
+    return _scatter("tensor_scatter_nd_min", tensor, indices, updates, "min", device, bad_indices_policy)
+
+
+def _scatter(
+    op: str, base: Value, indices: Value, updates: Value, reduction: str, device: str, policy: str = ""
+) -> Value:
+    bounds = _bounds(op, _SCATTER_BOUNDS, device, policy)
+    need_dtype(op, "indices", indices, _INDEX)
+    need_same_dtype(op, "updates", updates, "tensor", base)
+    if op.startswith("tensor_") and (reduction == "sub" or (reduction != "update" and device != "xla")):
+        _no_bool(op, base)
+    need_rank(op, "indices", indices, 1, 8)
+    need_rank(op, "updates", updates, 1, 8)
+    if any(_empty(v.shape) for v in (base, indices, updates)) and not (_empty(indices.shape) and _empty(updates.shape)):
+        raise ShapeError(
+            f"{op}: tensor, indices and updates must all have elements, or indices and updates none; "
+            f"got {shape_str(base.shape)}, {shape_str(indices.shape)} and {shape_str(updates.shape)}"
+        )
+    if reduction in ("min", "max"):
+        updates = without_nan(updates, reduction)
+    if indices.rank == 1:
+        indices = base.builder.unsqueeze(indices, 1)
+    return base.builder.scatter_nd(base, indices, updates, reduction=reduction, bounds=bounds, negative=False)
+
+
+def _no_bool(op: str, x: Value) -> None:
+    if x.dtype.kind == "b":
+        raise DTypeError(f"{op}: bool is not supported")
+
+
+# -- segments -----------------------------------------------------------------------------------------------------------
+
+
+@operator
+def unsorted_segment_sum(
+    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+) -> Value:
+    """The sum of data's slices for each segment id, 0 where there is none.
+
+    data: any dtype but bool; segment_ids: int16, int32 or int64, its shape a prefix of data's; ``out.shape = (num_segments,) +
+    data.shape[rank of segment_ids:]``.  A negative id drops its slice; an id of num_segments or more is an error for ``"cpu"``
+    and dropped otherwise.  With num_segments 0 every id is an error for ``"cpu"``, negative ones too.
+    """
+    return _unsorted("unsorted_segment_sum", data, segment_ids, num_segments, "add", 0, device, _GATHER_INDEX)
+
+
+@operator
+def unsorted_segment_prod(
+    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+) -> Value:
+    """:func:`unsorted_segment_sum` for products: 1 where there is none; segment_ids: int32 or int64."""
+    return _unsorted("unsorted_segment_prod", data, segment_ids, num_segments, "mul", 1, device, _INDEX)
+
+
+@operator
+def unsorted_segment_max(
+    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+) -> Value:
+    """:func:`unsorted_segment_sum` for the largest: the dtype's lowest finite value where there is none, and never below it.
+
+    segment_ids: int32 or int64.  A NaN gives NaN, for ``"xla"`` it is ignored; TensorFlow's CPU keeps only what follows the last
+    NaN of a segment, which is not reproduced.
+    """
+    return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", _limits(data)[0], device, _INDEX)
+
+
+@operator
+def unsorted_segment_min(
+    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+) -> Value:
+    """:func:`unsorted_segment_max` for the smallest: the dtype's highest finite value where there is none."""
+    return _unsorted("unsorted_segment_min", data, segment_ids, num_segments, "min", _limits(data)[1], device, _INDEX)
+
+
+@operator
+def unsorted_segment_mean(
+    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+) -> Value:
+    """:func:`unsorted_segment_sum` divided by the number of slices.
+
+    Integers give a float: float32 up to 16 bits, float64 above.  Their sum and count wrap in data's dtype, as TensorFlow's do.
+    """
+    total, count = _total_and_count("unsorted_segment_mean", data, segment_ids, num_segments, device)
+    if data.dtype.is_integer:
+        wide = "float32" if data.dtype.bits <= 16 else "float64"
+        total, count = data.builder.cast(total, wide), data.builder.cast(count, wide)
+    return total / count
+
+
+@operator
+def unsorted_segment_sqrt_n(
+    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+) -> Value:
+    """:func:`unsorted_segment_sum` divided by the square root of the number of slices; data: a float dtype."""
+    if not data.dtype.is_float:
+        raise DTypeError(f"unsorted_segment_sqrt_n: data must have a float dtype; got {data.dtype}")
+    total, count = _total_and_count("unsorted_segment_sqrt_n", data, segment_ids, num_segments, device)
+    return total / data.builder.sqrt(count)
+
+
+def _total_and_count(op: str, data: Value, ids: Value, num_segments: int, device: str) -> tuple[Value, Value]:
+    """The sums of segments, and the number of slices in each, at least 1, of a shape that broadcasts against them."""
+    b = data.builder
+    total = _unsorted(op, data, ids, num_segments, "add", 0, device, _GATHER_INDEX)
+    count = _unsorted(op, b.full(ids.shape, 1, data.dtype), ids, num_segments, "add", 0, device, _GATHER_INDEX)
+    shape = (count.shape[0], *(1 for _ in total.shape[1:]))
+    return total, b.maximum(b.reshape(count, shape), 1)
+
+
+def _limits(x: Value) -> tuple[float, float]:
+    """The lowest and the highest finite value of a dtype."""
+    if not x.dtype.is_float:
+        return x.dtype.min, x.dtype.max
+    bfloat16 = x.dtype.name == "bfloat16"
+    highest = float.fromhex("0x1.fep127") if bfloat16 else float(np.finfo(x.dtype.name).max)
+    return -highest, highest
+
+
+def _unsorted(
+    op: str,
+    data: Value,
+    ids: Value,
+    num_segments: int,
+    reduction: str,
+    identity: float,
+    device: str,
+    dtypes: Sequence[str],
+) -> Value:
+    b = data.builder
+    bounds = _bounds(op, _SCATTER_BOUNDS, device)
+    need_dtype(op, "segment_ids", ids, dtypes)
+    _no_bool(op, data)
+    if ids.rank > data.rank:
+        raise ShapeError(
+            f"{op}: segment_ids' shape must be a prefix of data's {shape_str(data.shape)}; got {shape_str(ids.shape)}"
+        )
+    (rows,) = named(op, "num_segments", as_shape, [num_segments])
+    what = f"{op}: segment_ids {shape_str(ids.shape)} as a prefix of data {shape_str(data.shape)}"
+    b._require(
+        [("==", i, d, f"{what}, on axis {a}") for a, (i, d) in enumerate(zip(ids.shape, data.shape, strict=False))]
+    )
+    base = b.full((rows, *data.shape[ids.rank :]), identity, data.dtype)
+    if device == "xla" and reduction in ("min", "max"):
+        data = without_nan(data, reduction)
+    if bounds == "raise":  # a slice that is dropped adds the identity to the first segment instead
+        kept = b.reshape(ids >= 0, (*ids.shape, *(1 for _ in data.shape[ids.rank :])))
+        data, ids = b.where(kept, data, b.full((), identity, data.dtype)), b.maximum(ids, 0)
+    return b.put(base, ids, data, reduction=reduction, bounds=bounds, negative=False)
+
+
+def segment_sum(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
+    """The sum of data's slices for each segment id, 0 where there is none.
+
+    data: rank 1 or more, any dtype but bool; segment_ids: int32 or int64, one for each slice, not negative and never
+    falling; ``out.shape = (num_segments,) + data.shape[1:]``.
+
+    num_segments: by default the last id plus 1, which is read from the array; where segment_ids is a value of a builder it
+    must be given.  TensorFlow has no such argument.
+    """
+    return _segment_sum(data, segment_ids, _rows("segment_sum", segment_ids, num_segments))
+
+
+def segment_prod(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
+    """:func:`segment_sum` for products: 1 where there is none."""
+    return _segment_prod(data, segment_ids, _rows("segment_prod", segment_ids, num_segments))
+
+
+def segment_max(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
+    """:func:`segment_sum` for the largest: 0 where there is none.
+
+    A NaN gives NaN; TensorFlow keeps only what follows the last NaN of a segment.
+    """
+    return _segment_max(data, segment_ids, _rows("segment_max", segment_ids, num_segments))
+
+
+def segment_min(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
+    """:func:`segment_max` for the smallest."""
+    return _segment_min(data, segment_ids, _rows("segment_min", segment_ids, num_segments))
+
+
+def segment_mean(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
+    """:func:`segment_sum` divided by the number of slices.
+
+    A quotient of integers is truncated; their sum and count wrap in data's dtype, as TensorFlow's do.
+    """
+    return _segment_mean(data, segment_ids, _rows("segment_mean", segment_ids, num_segments))
+
+
+def _rows(op: str, ids: Any, num_segments: Any) -> Any:
+    if num_segments is not None:
+        return num_segments
+    if isinstance(ids, Value):
+        raise ArgumentError(f"{op}: num_segments must be given where segment_ids is a value of a builder")
+    return max(int(ids[-1]) + 1, 0) if len(np.shape(ids)) == 1 and len(ids) else 0
+
+
+@operator
+def _segment_sum(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+    return _sorted("segment_sum", data, segment_ids, num_segments, "add", 0)
+
+
+@operator
+def _segment_prod(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+    return _sorted("segment_prod", data, segment_ids, num_segments, "mul", 1)
+
+
+@operator
+def _segment_max(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+    return _sorted("segment_max", data, segment_ids, num_segments, "max", 0)
+
+
+@operator
+def _segment_min(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+    return _sorted("segment_min", data, segment_ids, num_segments, "min", 0)
+
+
+@operator
+def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+    b = data.builder
+    total = _sorted("segment_mean", data, segment_ids, num_segments, "add", 0)
+    ones = b.full(segment_ids.shape, 1, data.dtype)
+    count = b.maximum(_sorted("segment_mean", ones, segment_ids, num_segments, "add", 0), 1)
+    count = b.reshape(count, (count.shape[0], *(1 for _ in total.shape[1:])))
+    return truncated_quotient(total, count) if data.dtype.is_integer else total / count
+
+
+def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str, gap: float) -> Value:
+    b = data.builder
+    need_dtype(op, "segment_ids", ids, _INDEX)
+    need_rank(op, "segment_ids", ids, 1)
+    need_rank(op, "data", data, 1, 8)
+    _no_bool(op, data)
+    (rows,) = named(op, "num_segments", as_shape, [num_segments])
+    base = b.full((rows, *data.shape[1:]), gap, data.dtype)
+    before = b.take(ids, b.iota(ids.shape) - 1, bounds="fill", negative=False)
+    ids = b.where(ids < before, -1, ids)  # an id that falls is no id
+    return b.put(base, ids, data, reduction=reduction, include_self=False, negative=False)

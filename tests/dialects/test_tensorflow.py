@@ -1,0 +1,106 @@
+"""gscompile.dialects.tensorflow against TensorFlow, on the CPU and through XLA; recorded calls where it is not installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.dialects import tensorflow as gt
+from tests.dialects.differential import Against
+from tests.dialects.recorded import against_all, drawn, recorded, replay
+from tests.dialects.recorded import tensorflow as calls
+from tests.frameworks import need
+
+
+@pytest.mark.parametrize("function", calls.CASES)
+def test_recorded(function: str) -> None:
+    version, kept = recorded("tensorflow")
+    chosen = [(call, replay(gives)) for call, gives in kept if call.function == function]
+    assert against_all(gt, chosen, f"{version}, recorded") >= 5
+
+
+@pytest.mark.parametrize("function", calls.CASES)
+def test_against_the_cpu(function: str) -> None:
+    need("tensorflow")
+    some = [(c, lambda c=c: calls.judge(c)) for c in drawn(calls, function, range(60))]
+    assert against_all(gt, some, calls.version()) >= 20
+
+
+@pytest.mark.parametrize("function", calls.XLA)
+def test_against_xla(function: str) -> None:
+    need("tensorflow")
+    some = [(c, lambda c=c: calls.judge(c)) for c in drawn(calls, function, range(15), device="xla")]
+    assert against_all(gt, some, f"{calls.version()} XLA") >= 5
+
+
+# The row of the GPU, which no machine of these tests has: from tf.gather's and tf.scatter_nd's documentation, "On GPU, if an out
+# of bound index is found, a 0 is stored in the corresponding output value" and "out of bound indices are ignored".
+def test_the_gpu_s_rules() -> None:
+    x, i = np.array([1.0, 2.0, 3.0]), np.array([2, -1, 3, 0])
+    against = Against("tensorflow", "gather", "the documentation of device='gpu'")
+    against.agree(lambda: gt.gather(x, i, device="gpu"), lambda: np.array([3.0, 0.0, 0.0, 1.0]))
+    against.agree(lambda: gt.gather_nd(x, i[:, None], device="gpu"), lambda: np.array([3.0, 0.0, 0.0, 1.0]))
+    u = np.array([10.0, 20.0, 30.0, 40.0])
+    against.agree(lambda: gt.scatter_nd(i[:, None], u, [3], device="gpu"), lambda: np.array([40.0, 0.0, 10.0]))
+    against.agree(lambda: gt.tensor_scatter_nd_add(x, i[:, None], u, device="gpu"), lambda: np.array([41.0, 2.0, 13.0]))
+    against.agree(lambda: gt.unsorted_segment_sum(u, i, 3, device="gpu"), lambda: np.array([40.0, 0.0, 10.0]))
+
+
+def test_what_differs_and_what_is_refused() -> None:
+    x, i = np.zeros((2, 3), "f4"), np.array([0, 1])
+    with pytest.raises(gs.ArgumentError, match="device must be"):
+        gt.gather(x, i, device="tpu")
+    with pytest.raises(gs.ArgumentError, match="bad_indices_policy"):
+        gt.gather_nd(x, i, bad_indices_policy="DROP")
+    with pytest.raises(gs.DTypeError, match="bool"):
+        gt.tensor_scatter_nd_add(x > 0, i[:, None], x > 0)
+    with pytest.raises(gs.ShapeError, match="equal to 2; got 1"):
+        gt.gather_nd(x, i[:1, None], batch_dims=1)
+    with pytest.raises(gs.BoundsError, match="is empty"):
+        gt.unsorted_segment_sum(x, np.array([-1, -1]), 0)
+    with pytest.raises(gs.BoundsError):
+        gt.segment_sum(x, np.array([1, 0]))
+    nan = np.array([1.0, np.nan, 0.5])
+    same = np.zeros(3, "i4")
+    np.testing.assert_array_equal(gt.unsorted_segment_max(nan, same, 1), [np.nan])
+    np.testing.assert_array_equal(gt.segment_min(nan, same), [np.nan])
+    np.testing.assert_array_equal(gt.unsorted_segment_max(nan, same, 1, device="xla"), [1.0])
+
+
+def test_sizes_known_only_at_run_time() -> None:
+    b = gs.Builder("all")
+    x = b.input("x", ("n", 3), "float32")
+    i, ids = b.input("i", ("k",), "int32"), b.input("ids", ("n",), "int64")
+    u = b.input("u", ("k", 3), "float32")
+    with pytest.raises(gs.ArgumentError, match="num_segments"):
+        gt.segment_sum(x, ids)
+    b.output(
+        gt.gather(x, i),
+        gt.gather_nd(x, b.unsqueeze(i, 1)),
+        gt.scatter_nd(i, u, [x.shape[0], 3]),
+        gt.tensor_scatter_nd_max(x, i, u),
+        gt.unsorted_segment_mean(x, ids, "n"),
+        gt.segment_sum(x, ids, num_segments=i.shape[0]),
+    )
+    m = b.build()
+    rng = np.random.default_rng(0)
+    for n, k in ((5, 4), (2, 7)):
+        x_, u_ = rng.integers(0, 9, (n, 3)).astype("f4"), rng.integers(0, 9, (k, 3)).astype("f4")
+        i_, ids_ = rng.integers(0, n, k).astype("i4"), np.sort(rng.integers(0, min(n, k), n))
+        got = m(x_, i_, ids_, u_)
+        np.testing.assert_array_equal(got[0], x_[i_])
+        np.testing.assert_array_equal(got[1], x_[i_])
+        want = np.zeros((n, 3), "f4")
+        np.add.at(want, i_, u_)
+        np.testing.assert_array_equal(got[2], want)
+        want = x_.copy()
+        np.maximum.at(want, i_, u_)
+        np.testing.assert_array_equal(got[3], want)
+        counts = np.maximum(np.bincount(ids_, minlength=n), 1)[:, None]
+        want = np.zeros((n, 3), "f4")
+        np.add.at(want, ids_, x_)
+        np.testing.assert_allclose(got[4], want / counts, rtol=1e-6)
+        want = np.zeros((k, 3), "f4")
+        np.add.at(want, ids_, x_)
+        np.testing.assert_array_equal(got[5], want)
