@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from gscompile import __version__, demo
+from gscompile.bench import command as bench
 from gscompile.errors import GSError
 
 INTERRUPTED = 130
@@ -34,7 +35,7 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS: Mapping[str, Command] = {"demo": demo}
+COMMANDS: Mapping[str, Command] = {"demo": demo, "bench": bench}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
