@@ -9,6 +9,9 @@ m = b.build(target="llvm")
 out = m(a_array, i_array)
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from gscompile.bounds import Bounds
 from gscompile.builder import Builder, NetBuilder
 from gscompile.eager import cache_clear, cache_info
@@ -30,6 +33,14 @@ from gscompile.threads import get_num_threads, set_num_threads
 from gscompile.types import BFloat16, Bool, DType, Float, Int, TensorType, UInt
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> ModuleType:
+    """``gscompile.onnx`` is imported when it is first used, since it needs the package onnx."""
+    if name == "onnx":
+        return import_module("gscompile.onnx")
+    raise AttributeError(f"module 'gscompile' has no attribute {name!r}")
+
 
 __all__ = [
     "ArgumentError",

@@ -1,0 +1,21 @@
+"""ONNX models as graphs of gscompile: ``gs.onnx.import_model`` and ``gs.onnx.Backend``.
+
+A model goes through three steps: ``read`` turns what is in the file into arrays and shapes, ``importer`` walks the nodes, and
+each node becomes calls of the builder by its row in ``OPERATORS``, which ``elementwise``, ``movement``, ``reduce``, ``index``
+and ``normalise`` fill.  ``known`` computes what can be known while the graph is built: shapes, and what is made of them.
+
+Needs the package onnx: ``pip install 'gscompile[onnx]'``.
+"""
+
+from gscompile.errors import missing_extra
+
+try:
+    import onnx as _onnx  # noqa: F401
+except ImportError:
+    raise missing_extra("onnx", "onnx", "reading ONNX models") from None
+
+from gscompile.onnx.backend import Backend
+from gscompile.onnx.importer import import_model
+from gscompile.onnx.node import NeedsValue
+
+__all__ = ["Backend", "NeedsValue", "import_model"]

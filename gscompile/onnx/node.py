@@ -1,0 +1,246 @@
+"""One node as its converter sees it, and the table of converters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from gscompile.builder import Builder
+from gscompile.dims import Dim, Shape, SymDim
+from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
+from gscompile.frontend.base import axis_of
+from gscompile.graph import Value
+from gscompile.types import DTYPES, DType
+
+Array: TypeAlias = npt.NDArray[Any]
+
+# What ONNX calls gscompile's types: in a TensorProto, and in the operators' definitions.
+TENSOR_TYPES: dict[int, DType] = {
+    getattr(onnx.TensorProto, name): DTYPES[ours]
+    for name, ours in {
+        "FLOAT": "float32",
+        "DOUBLE": "float64",
+        "BOOL": "bool",
+        **{n.upper(): n for n in DTYPES if n not in ("float32", "float64", "bool")},
+    }.items()
+}
+_SPELLED = {"float32": "float", "float64": "double"}
+
+
+def type_str(d: DType) -> str:
+    """A dtype as an operator's definition spells it: ``tensor(float)``."""
+    return f"tensor({_SPELLED.get(d.name, d.name)})"
+
+
+def dtype_of(element_type: int, what: str) -> DType:
+    """gscompile's type for an element type of ONNX.  Raises DTypeError where it has none."""
+    if element_type not in TENSOR_TYPES:
+        known = onnx.TensorProto.DataType.values()
+        name = onnx.TensorProto.DataType.Name(element_type) if element_type in known else str(element_type)
+        raise DTypeError(f"{what}: the element type {name} is not supported")
+    return TENSOR_TYPES[element_type]
+
+
+class NeedsValue(GraphError):
+    """The graph's shapes depend on the elements of a tensor that only a call brings.
+
+    Attributes:
+        inputs: the model's inputs that it is computed from, in alphabetical order.
+    """
+
+    def __init__(self, message: str, inputs: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.inputs = list(inputs)
+
+
+@dataclass(slots=True, eq=False)
+class Tensor:
+    """What a name of the model stands for: a value of the graph, or elements that are known while it is built.
+
+    Attributes:
+        known: the elements; of dtype object where some are sizes known only at a call.
+        made: the value in the graph; of known elements, made when it is first needed.
+        sources: the model's inputs that elements which are not known depend on.
+    """
+
+    name: str
+    dtype: DType
+    known: Array | None = None
+    made: Value | None = None
+    sources: frozenset[str] = frozenset()
+
+    @property
+    def shape(self) -> Shape:
+        if self.made is not None:
+            return self.made.shape
+        assert self.known is not None
+        return tuple(self.known.shape)
+
+    def value(self, b: Builder) -> Value:
+        if self.made is None:
+            assert self.known is not None
+            if self.known.dtype != object:
+                self.made = b.constant(self.known)
+            else:
+                self.made = _sizes_as_value(b, self.known, self.dtype)
+        return self.made
+
+
+def _sizes_as_value(b: Builder, elements: Array, d: DType) -> Value:
+    if not elements.shape:
+        return b.size(elements.item(), d)
+    parts = [b.size(x, d) if isinstance(x, SymDim) else b.full((), x, d) for x in elements.flat]
+    return b.reshape(b.stack(parts), elements.shape)
+
+
+def known_tensor(name: str, elements: Array, d: DType) -> Tensor:
+    """A tensor of these elements: ints, and perhaps sizes, in an array of objects, or an array of the dtype."""
+    if elements.dtype == object and not any(isinstance(x, SymDim) for x in elements.flat):
+        elements = np.array(elements, d.numpy)
+    return Tensor(name, d, elements)
+
+
+@dataclass
+class Node:
+    """A node whose inputs and attributes fit the operator's definition.
+
+    ``n[k]`` is the k-th input as a value of the graph; an input that is left out is None in ``tensors``.
+    """
+
+    b: Builder
+    op: str
+    where: str
+    opset: int
+    schema: Any
+    tensors: Sequence[Tensor | None]
+    attributes: Mapping[str, Any]
+    outputs: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+    def has(self, k: int) -> bool:
+        """Whether the k-th input is given."""
+        return k < len(self.tensors) and self.tensors[k] is not None
+
+    def tensor(self, k: int) -> Tensor:
+        found = self.tensors[k]
+        assert found is not None  # the definition says so, and was checked
+        return found
+
+    def __getitem__(self, k: int) -> Value:
+        return self.tensor(k).value(self.b)
+
+    @property
+    def values(self) -> list[Value]:
+        """All inputs, of an operator that takes any number of them."""
+        return [self[k] for k in range(len(self))]
+
+    def attr(self, name: str) -> Any:
+        """An attribute, by default the definition's; None where it has none."""
+        return self.attributes.get(name)
+
+    def defines(self, name: str) -> bool:
+        """Whether the operator has this attribute in the model's operator set."""
+        return name in self.schema.attributes
+
+    # -- inputs that must be known while the graph is built
+
+    def argument(self, k: int) -> str:
+        """The name of an input in the operator's definition."""
+        formal = self.schema.inputs
+        return str(formal[min(k, len(formal) - 1)].name)
+
+    def known(self, k: int) -> Array:
+        """The elements of an input.  Raises NeedsValue where only a call brings them."""
+        t = self.tensor(k)
+        if t.known is None:
+            inputs = sorted(t.sources)
+            fixed = ", ".join(f"{i!r}: .." for i in inputs)
+            raise NeedsValue(
+                f"input {k}, {self.argument(k)} = {t.name!r}, must be known while the graph is built, and is computed from "
+                f"{', '.join(inputs)}: fix that with import_model(.., known={{{fixed}}})",
+                inputs,
+            )
+        return t.known
+
+    def sizes(self, k: int) -> list[Dim]:
+        """The elements of an input of integers; some may be sizes known only at a call."""
+        return [x if isinstance(x, SymDim) else int(x) for x in self.known(k).flat]
+
+    def ints(self, k: int) -> list[int]:
+        """The elements of an input of integers, all of them numbers."""
+        return [self.number(x, self.argument(k)) for x in self.sizes(k)]
+
+    def number(self, x: Dim, what: str) -> int:
+        if isinstance(x, SymDim):
+            raise ShapeError(f"{what} must be a number; it is the size {x}, which only a call tells")
+        return x
+
+    def listed(self, name: str, k: int) -> list[Dim] | None:
+        """Integers that are an attribute in old operator sets, and the k-th input in new ones; None where left out."""
+        if self.defines(name):
+            found = self.attr(name)
+            return None if found is None else list(found)
+        return self.sizes(k) if self.has(k) else None
+
+    def axes(self, name: str, k: int, rank: int) -> list[int] | None:
+        """Axes of a tensor of this rank, counted from 0, stated as ``listed``."""
+        found = self.listed(name, k)
+        return None if found is None else [axis_of(self.op, name, self.number(a, name), rank) for a in found]
+
+    def axis(self, rank: int, name: str = "axis") -> int:
+        """The attribute ``axis`` counted from 0."""
+        return axis_of(self.op, name, self.attr(name), rank)
+
+    def choice(self, name: str, allowed: Sequence[Any]) -> Any:
+        """An attribute that has one of a few values.  Raises ArgumentError for any other."""
+        x = self.attr(name)
+        if x not in allowed:
+            raise ArgumentError(f"{name} must be {' or '.join(map(repr, allowed))}; got {x!r}")
+        return x
+
+    def scalar(self, k: int) -> Any:
+        """The one element of an input, as a Python number.  Raises NeedsValue, ShapeError."""
+        x = self.known(k)
+        if x.size != 1:
+            raise ShapeError(f"{self.argument(k)} must be one element; got shape {x.shape}")
+        return x.reshape(()).item()
+
+
+Result: TypeAlias = Value | Tensor | Sequence[Value | Tensor]
+Convert: TypeAlias = Callable[[Node], Result]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A row of the table.
+
+    Attributes:
+        since: the first operator set in which the operator is supported.
+        note: what of its definition is not.
+    """
+
+    name: str
+    convert: Convert = field(repr=False)
+    since: int = 1
+    note: str = ""
+
+
+OPERATORS: dict[str, Operator] = {}
+
+
+def operator(name: str, since: int = 1, note: str = "") -> Callable[[Convert], Convert]:
+    """Enter a function in the table; a function may stand in several rows."""
+
+    def enter(convert: Convert) -> Convert:
+        assert name not in OPERATORS, name
+        OPERATORS[name] = Operator(name, convert, since, note)
+        return convert
+
+    return enter

@@ -1,0 +1,88 @@
+"""The node tests of the onnx package, run by gs.onnx.Backend.
+
+``python -m tests.onnx.cases`` adds to ``passing.txt`` the cases that pass and are not in it yet, and takes none away.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gscompile as gs
+from tests.frameworks import need
+
+PASSING = Path(__file__).with_name("passing.txt")
+
+
+@functools.cache
+def node_cases() -> dict[str, Any]:
+    """Every node test of the installed onnx package, by name."""
+    loader = need("onnx.backend.test.loader")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it computes infinities on purpose
+        return {case.name: case for case in loader.load_model_tests(kind="node")}
+
+
+def passing() -> list[str]:
+    """The cases that are known to pass."""
+    return PASSING.read_text().split()
+
+
+def run(case: Any) -> None:
+    """Raises AssertionError where a result is wrong, and what the backend raises."""
+    from gscompile.onnx import Backend
+
+    rep = Backend.prepare(case.model)
+    for inputs, wanted in case.data_sets:
+        found = rep.run([as_array(x) for x in inputs])
+        wanted = [as_array(x) for x in wanted]
+        assert len(found) == len(wanted), f"{len(found)} outputs, expected {len(wanted)}"
+        for f, w in zip(found, wanted, strict=True):
+            same(np.asarray(f), np.asarray(w), case.rtol, case.atol)
+
+
+def as_array(x: Any) -> Any:
+    """Some data is kept as TensorProtos, some as arrays."""
+    return need("onnx").numpy_helper.to_array(x) if hasattr(x, "raw_data") else x
+
+
+def same(found: Any, wanted: Any, rtol: float, atol: float) -> None:
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), (
+        f"{found.dtype}{found.shape}, expected {wanted.dtype}{wanted.shape}"
+    )
+    if wanted.dtype.name == "bfloat16":
+        found, wanted = found.astype("f4"), wanted.astype("f4")
+    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
+
+
+def outcome(case: Any) -> str:
+    """``""`` for a case that passes, else what is wrong; a refusal begins with ``refused: ``."""
+    try:
+        run(case)
+    except gs.GSError as e:
+        return f"refused: {type(e).__name__}: {e}"
+    except Exception as e:
+        return f"{type(e).__name__}: {' '.join(str(e).split())[:300]}"
+    return ""
+
+
+def main() -> None:
+    known = set(passing()) if PASSING.exists() else set()
+    start = time.time()
+    found = {name: outcome(case) for name, case in node_cases().items()}
+    for name, why in sorted(found.items()):
+        if why and (name in known or not why.startswith("refused: ") or "-v" in sys.argv):
+            print(name, why, sep=": ")
+    new = {name for name, why in found.items() if not why} - known
+    PASSING.write_text("".join(f"{name}\n" for name in sorted(known | new)))
+    print(f"{len(known | new)} of {len(found)} pass, {len(new)} of them newly; {time.time() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
