@@ -1,0 +1,279 @@
+"""NumPy: ``take``, ``take_along_axis``, ``put``, ``put_along_axis``, ``choose`` and ``ufunc.at``, as NumPy 2.4 computes them.
+
+``mode``: with ``"raise"`` a negative index counts from the end and one out of range is an error; ``"wrap"`` takes an index
+modulo the extent; ``"clip"`` brings it to the nearest position, so that a negative one means 0.
+
+An index is cast to int64, as NumPy's are to intp.  Where NumPy does not look at the indices because there is nothing to
+take, neither does this; of a size that is known only at run time that cannot be told, and they are looked at.
+
+``put``, ``put_along_axis`` and ``ufunc_at`` change an array in place and return None; given values of a builder, which cannot
+change, they return the new one.  Where an index is out of range nothing has been written; NumPy's ``put`` has then written what
+came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gscompile.computation import Computation, computation
+from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
+from gscompile.dims import Dim, Shape, shape_str
+from gscompile.eager import Tensor, operator
+from gscompile.errors import ArgumentError, DTypeError, ShapeError
+from gscompile.frontend.base import axis_of
+from gscompile.graph import Value
+from gscompile.index_map import Fixed, Indexed, IndexMap, Shared, Source
+from gscompile.reductions import Reduction
+from gscompile.types import promote
+
+_MODES: dict[str, tuple[str, bool]] = {"raise": ("raise", True), "wrap": ("wrap", True), "clip": ("clip", False)}
+
+
+def _mode(op: str, mode: str) -> dict[str, Any]:
+    """The bounds policy of a mode."""
+    if mode not in _MODES:
+        raise ArgumentError(f"{op}: mode must be 'raise', 'wrap' or 'clip'; got {mode!r}")
+    bounds, negative = _MODES[mode]
+    return {"bounds": bounds, "negative": negative}
+
+
+def _intp(op: str, argument: str, index: Value, unsigned64: bool) -> Value:
+    """An index as int64."""
+    allowed = [d for d in (*INTEGERS, "bool") if d != "uint64" or unsigned64]
+    need_dtype(op, argument, index, allowed)
+    return index.builder.cast(index, "int64")
+
+
+def _empty(shape: Sequence[Dim]) -> bool:
+    return any(d == 0 for d in shape)
+
+
+@operator
+def take(a: Tensor, indices: Tensor, axis: int | None = None, out: None = None, mode: str = "raise") -> Value:
+    """The slices of a at indices along axis; of a taken flat, if axis is None.
+
+    Result: ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``, a's dtype.  indices: any integer or bool.  out is not
+    supported; ``out=`` of a module is.
+    """
+    b = a.builder
+    if out is not None:
+        raise ArgumentError("take: out must be None")
+    policy = _mode("take", mode)
+    index = _intp("take", "indices", indices, True)
+    if axis is None or a.rank == 0:
+        axis = axis_of("take", "axis", axis or 0, 1)
+        a = b.reshape(a, (-1,))
+    axis = axis_of("take", "axis", axis, a.rank)
+    shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
+    if _empty(a.shape[:axis]) or (_empty(shape) and mode != "raise"):
+        return b.zeros(shape, a.dtype)
+    return b.take(a, index, axis, **policy)
+
+
+@operator
+def take_along_axis(arr: Tensor, indices: Tensor, axis: int | None = -1) -> Value:
+    """``out[i][j][k] = arr[i][indices[i][j][k]][k]`` for axis = 1, the other axes broadcast to each other.
+
+    indices: any integer dtype, arr's rank; 1-D where axis is None, for arr taken flat.
+    """
+    arr, index, map = _along("take_along_axis", arr, indices, axis)
+    points = map.points_shape(arr.shape, index.shape)
+    if _empty(points):
+        return arr.builder.zeros(points, arr.dtype)
+    return arr.builder.gather_map(arr, index, map)
+
+
+def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value, Value, IndexMap]:
+    """arr (flat where axis is None), the index as long as arr on the other axes, and the map.
+
+    Where arr has extent 1 on another axis, it is read, or written, at 0.
+    """
+    b = arr.builder
+    need_dtype(op, "indices", indices, INTEGERS)
+    index = b.cast(indices, "int64")
+    if axis is None:
+        need_rank(op, "indices", index, 1)
+        arr, axis = b.reshape(arr, (-1,)), 0
+    axis = axis_of(op, "axis", axis, arr.rank)
+    if index.rank != arr.rank:
+        raise ShapeError(f"{op}: indices must have arr's rank {arr.rank}; got {shape_str(indices.shape)}")
+    shape = list(index.shape)
+    sources: list[Source] = []
+    for k, (d, n) in enumerate(zip(arr.shape, index.shape, strict=True)):
+        if k == axis:
+            sources.append(Indexed(0))
+            continue
+        sources.append(Fixed() if d == 1 else Shared(k))
+        (shape[k],) = b._broadcast(op, [(d,), (n,)])
+    layout = tuple(("index", k) for k in range(arr.rank))
+    return arr, b.broadcast_to(index, shape), IndexMap(tuple(sources), layout)  # type: ignore[arg-type]
+
+
+@operator(in_place="a")
+def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value:
+    """Write v, repeated as often as needed, to the elements of a, taken flat, at ind.
+
+    ind: any integer but uint64, or bool, of any shape.  v is cast to a's dtype, and may be longer than ind; where it is
+    empty nothing is written.  The last of several values for one element stays.
+    """
+    b = a.builder
+    policy = _mode("put", mode)
+    index = b.reshape(_intp("put", "ind", ind, False), (-1,))
+    if (isinstance(v, Value) and _empty(v.shape)) or index.shape == (0,):
+        return a
+    flat = b.reshape(a, (-1,))
+    if isinstance(v, Value):
+        values = b.reshape(b.cast(v, a.dtype), (-1,))
+        if values.shape != index.shape:
+            values = b.take(values, b.iota(index.shape), bounds="wrap")
+    else:
+        values = b.cast(b.full(index.shape, v, "float64" if isinstance(v, float) else "int64"), a.dtype)
+    return b.reshape(b.put(flat, index, values, **policy), a.shape)
+
+
+@operator(in_place="arr")
+def put_along_axis(arr: Tensor, indices: Tensor, values: Tensor | float, axis: int | None) -> Value:
+    """``arr[i][indices[i][j][k]][k] = values[i][j][k]`` for axis = 1; values are cast and broadcast.
+
+    indices: as in :func:`take_along_axis`.  The last of several values for one element stays.
+    """
+    b = arr.builder
+    flat, index, map = _along("put_along_axis", arr, indices, axis)
+    points = map.points_shape(flat.shape, index.shape)
+    src = _spread("put_along_axis", "values", arr, values, points, extra=True)
+    if _empty(points):
+        return arr
+    return b.reshape(b.scatter_map(flat, index, src, map), arr.shape)
+
+
+def _spread(op: str, argument: str, a: Value, values: Value | float, points: Shape, extra: bool) -> Value:
+    """values in a's dtype and of the points' shape.
+
+    Args:
+        extra: leading axes of extent 1 that points lack are dropped.
+    """
+    b = a.builder
+    if not isinstance(values, Value):
+        return b.cast(b.full(points, values, "float64" if isinstance(values, float) else "int64"), a.dtype)
+    v = b.cast(values, a.dtype)
+    while extra and v.rank > len(points) and v.shape[0] == 1:
+        v = b.squeeze(v, 0)
+    if v.rank > len(points):
+        raise ShapeError(f"{op}: {argument} {shape_str(values.shape)} must broadcast to {shape_str(points)}")
+    return b.broadcast_to(v, points)
+
+
+@operator
+def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: None = None, mode: str = "raise") -> Value:
+    """``out[p] = choices[a[p]][p]``, where a and the choices broadcast to each other.
+
+    choices: a sequence, or a tensor whose first axis it is; any number of them (NumPy takes at most 64), which meet in one
+    dtype.  a: any integer but uint64, or bool.  A negative index is out of range.  out is not supported.
+    """
+    b = a.builder
+    if out is not None:
+        raise ArgumentError("choose: out must be None")
+    policy = _mode("choose", mode) | {"negative": False}
+    index = _intp("choose", "a", a, False)
+    if isinstance(choices, Value):
+        need_rank("choose", "choices", choices, 1, 8)
+        shape = b._broadcast("choose", [index.shape, choices.shape[1:]])
+        each = (*(1 for _ in range(len(shape) - choices.rank + 1)), *choices.shape[1:])
+        table = b.broadcast_to(b.reshape(choices, (choices.shape[0], *each)), (choices.shape[0], *shape))
+    else:
+        if not choices:
+            raise ArgumentError("choose: at least one choice is needed")
+        shape = b._broadcast("choose", [index.shape, *(c.shape for c in choices)])
+        table = b.stack([b.broadcast_to(c, shape) for c in choices])
+    if table.shape[0] == 0:
+        raise ArgumentError("choose: at least one choice is needed")
+    rank = len(shape)
+    sources: list[Source] = [Indexed(0), *(Shared(k) for k in range(rank))]
+    map = IndexMap(tuple(sources), tuple(("index", k) for k in range(rank)))
+    return b.gather_map(table, b.broadcast_to(index, shape), map, **policy)
+
+
+# -- ufunc.at ---------------------------------------------------------------------------------------------------------
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "divide": lambda x, y: x / y,
+    "floor_divide": lambda x, y: x // y,
+    "remainder": lambda x, y: x % y,
+    "power": lambda x, y: x**y,
+    "minimum": lambda x, y: x.builder.minimum(x, y),
+    "maximum": lambda x, y: x.builder.maximum(x, y),
+    "fmin": lambda x, y: x.builder.where(x.builder.isnan(y), x, x.builder.where((x <= y), x, y)),
+    "fmax": lambda x, y: x.builder.where(x.builder.isnan(y), x, x.builder.where((x >= y), x, y)),
+    "bitwise_and": lambda x, y: x & y,
+    "bitwise_or": lambda x, y: x | y,
+    "bitwise_xor": lambda x, y: x ^ y,
+    "left_shift": lambda x, y: x << y,
+    "right_shift": lambda x, y: x >> y,
+    "logical_and": lambda x, y: x.builder.logical_and(x, y),
+    "logical_or": lambda x, y: x.builder.logical_or(x, y),
+    "logical_xor": lambda x, y: x.builder.logical_xor(x, y),
+}
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "negative": lambda x: -x,
+    "absolute": lambda x: abs(x),
+    "square": lambda x: x.builder.square(x),
+    "sqrt": lambda x: x.builder.sqrt(x),
+    "logical_not": lambda x: x.builder.logical_not(x),
+    "invert": lambda x: ~x,
+}
+_ALIASES = {"true_divide": "divide", "mod": "remainder", "pow": "power", "abs": "absolute", "bitwise_not": "invert"}
+
+
+def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> Any:
+    """``ufunc.at(a, indices, b)``: ``a[indices] = ufunc(a[indices], b)``, once for each time that an element is named.
+
+    ufunc: a ``np.ufunc`` or its name: add, subtract, multiply, divide, floor_divide, remainder, power, minimum, maximum, fmin,
+    fmax, bitwise_*, left_shift, right_shift, logical_*; negative, absolute, square, sqrt, logical_not and invert, without b.
+    indices: an integer tensor for a's first axis, or a tuple of them, which broadcast, for its first axes; a negative index
+    counts from the end, and one out of range is an error.
+    b: a number, or a tensor that broadcasts, of a dtype that a's holds.  (NumPy would compute in a wider one, and cast what
+    comes out to a's.)  The ufunc's result must have a's dtype.
+
+    add, subtract and multiply of float16 round once, not at every step.
+    """
+    name = ufunc if isinstance(ufunc, str) else getattr(ufunc, "__name__", None)
+    name = _ALIASES.get(name, name) if isinstance(name, str) else name
+    if name not in _BINARY and name not in _UNARY:
+        raise ArgumentError(f"ufunc_at: ufunc must be one of {', '.join([*_BINARY, *_UNARY])}; got {ufunc!r}")
+    if (b is None) == (name in _BINARY):
+        raise ArgumentError(f"ufunc_at: {name} {'needs' if b is None else 'does not take'} b")
+    return _ufunc_at(a, list(indices) if isinstance(indices, tuple) else [indices], b, name)
+
+
+@operator(in_place="a")
+def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, name: str) -> Value:
+    builder = a.builder
+    if len(indices) > a.rank:
+        raise ShapeError(f"ufunc_at: {len(indices)} indices for a of rank {a.rank}")
+    for k, i in enumerate(indices):
+        need_dtype("ufunc_at", f"indices[{k}]", i, INTEGERS)
+    if isinstance(b, Value) and promote(a.dtype, b.dtype) != a.dtype:
+        raise DTypeError(f"ufunc_at: b must have a dtype that a's, {a.dtype}, holds; got {b.dtype}")
+    how = _computed(a, name)
+    grid = builder._broadcast("ufunc_at", [i.shape for i in indices])
+    points = (*grid, *a.shape[len(indices) :])
+    src = _spread("ufunc_at", "b", a, 0 if b is None else b, points, extra=False)
+    if not indices:
+        index = builder.zeros((0,), "int64")
+    else:
+        each = [builder.cast(builder.broadcast_to(i, grid), "int64") for i in indices]
+        index = builder.stack(each, len(grid))
+    return builder.scatter_nd(a, index, src, reduction=how)
+
+
+def _computed(a: Value, name: str) -> Reduction:
+    if a.dtype.kind == "b" and name == "subtract":
+        raise DTypeError("ufunc_at: subtract is not defined for bool")
+    function = _BINARY[name] if name in _BINARY else lambda x, _: _UNARY[name](x)
+    found = computation("ufunc_at", function, [a.dtype])
+    assert not isinstance(found, Computation)
+    return found[0]
