@@ -47,7 +47,9 @@ class Rep(base.BackendRep):  # type: ignore[misc]
             try:
                 self.modules[found] = import_model(self.model, known=known).build(self.target)
             except NeedsValue as e:
-                self.fixed += e.inputs  # never none, and none that is fixed already
+                if not e.inputs:
+                    raise
+                self.fixed += e.inputs  # none of which is fixed already
                 if arrays is None:
                     return None
                 continue

@@ -75,7 +75,7 @@ class _Import:
         self.b = Builder(name or Names()(self.graph.name or "main"))
         self.shapes, self.known = shapes, known
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
-        self.calls: list[str] = []  # the functions that are being expanded
+        self.calls: list[tuple[str, str, str]] = []  # the functions that are being expanded
 
     def run(self) -> Builder:
         if not self.model.HasField("graph"):
@@ -107,7 +107,10 @@ class _Import:
             type = tensor_type(info, self.shapes.get(info.name), size)
             if info.name in self.known:
                 array = np.asarray(self.known[info.name])
-                if dtype(array.dtype) != type.dtype or array.ndim != type.rank:
+                fits = array.ndim == type.rank and all(
+                    n == d for n, d in zip(array.shape, type.shape, strict=True) if isinstance(d, int)
+                )
+                if dtype(array.dtype) != type.dtype or not fits:
                     raise ArgumentError(
                         f"import_model: known: {info.name!r} must be {type}; got {array.dtype}{array.shape}"
                     )
@@ -141,22 +144,25 @@ class _Import:
         for k, proto in enumerate(nodes):
             where = f"node {proto.name!r} ({proto.op_type})" if proto.name else f"node {k} ({proto.op_type})"
             try:
-                results = self.node(proto, where, scope, domains, outer)
-                if len(proto.output) > len(results) and any(proto.output[len(results) :]):
-                    raise GraphError(f"output {len(results)}, {proto.output[len(results)]!r}, is not supported")
-                for name, t in zip(proto.output, results, strict=False):
+                results = self.node(proto, scope, domains, outer)
+                for j, name in enumerate(proto.output):
+                    t = results[j] if j < len(results) else None
+                    if not name:
+                        continue
+                    if t is None:
+                        raise GraphError(f"output {j}, {name!r}, is not supported")
                     if name in scope:
                         raise GraphError(f"the name {name!r} is given twice")
-                    if name:
-                        scope[name] = t
+                    scope[name] = t
             except NeedsValue as e:
                 raise NeedsValue(f"{where}: {e}", e.inputs) from e
             except GSError as e:
                 raise type(e)(f"{where}: {e}") from e
 
     def node(
-        self, proto: Any, where: str, scope: Mapping[str, Tensor], domains: Mapping[str, int], outer: Mapping[str, Any]
-    ) -> list[Tensor]:
+        self, proto: Any, scope: Mapping[str, Tensor], domains: Mapping[str, int], outer: Mapping[str, Any]
+    ) -> Sequence[Tensor | None]:
+        """What a node gives, in the order of its outputs; None for one that it does not have."""
         tensors = [inputs_of(scope, name) for name in proto.input]
         while tensors and tensors[-1] is None:
             tensors.pop()
@@ -165,16 +171,15 @@ class _Import:
         given = {a.name: a for a in proto.attribute}
         local = self.functions.get((proto.domain, proto.op_type, proto.overload))
         if local is not None:
-            return self.function(local, proto, tensors, given)
+            return self.function(local, tensors, given)
         domain = "" if proto.domain in _DEFAULT_DOMAIN else proto.domain
         if domain or domain not in domains:
             said = f"domain {domain!r}" if domain else "ONNX, of which the model names no operator set,"
             raise GraphError(f"the operator {proto.op_type} of {said} is not supported")
         opset = domains[domain]
         schema = schema_of(proto.op_type, opset)
-        node = Node(
-            self.b, proto.op_type, where, opset, schema, tensors, attributes_of(schema, given), list(proto.output)
-        )
+        attributes = attributes_of(schema, given)
+        node = Node(self.b, proto.op_type, opset, schema, tensors, attributes, list(proto.output), self.directory)
         check_inputs(node)
         row = OPERATORS.get(proto.op_type)
         if row is not None and opset >= row.since:
@@ -182,7 +187,7 @@ class _Import:
             return tensors_of(node, row.convert(node) if found is None else found)
         body = body_of(node, proto)
         if body is not None:
-            return self.function(body, proto, tensors, {a.name: a for a in all_attributes(schema, given)})
+            return self.function(body, tensors, {a.name: a for a in all_attributes(schema, given)})
         if row is not None:
             raise GraphError(
                 f"the operator {proto.op_type} is supported from opset {row.since} on; the model has {opset}"
@@ -192,10 +197,11 @@ class _Import:
         raise GraphError(f"the operator {proto.op_type} is not supported")
 
     def function(
-        self, body: Any, proto: Any, tensors: Sequence[Tensor | None], given: Mapping[str, Any]
-    ) -> list[Tensor]:
+        self, body: Any, tensors: Sequence[Tensor | None], given: Mapping[str, Any]
+    ) -> Sequence[Tensor | None]:
         """What a function gives, of the model's own or of an operator that ONNX defines by others."""
-        if body.name in self.calls:
+        called = (body.domain, body.name, body.overload)
+        if called in self.calls:
             raise GraphError(f"the function {body.name!r} calls itself")
         if len(tensors) > len(body.input):
             raise GraphError(f"the function {body.name!r} takes {len(body.input)} inputs; got {len(tensors)}")
@@ -203,14 +209,12 @@ class _Import:
         if missing := [n for n in body.attribute if n not in attributes and body.domain not in _DEFAULT_DOMAIN]:
             raise ArgumentError(f"the function {body.name!r} needs the attribute {missing[0]!r}")
         scope = {name: t for name, t in zip(body.input, tensors, strict=False) if t is not None}
-        self.calls.append(body.name)
+        self.calls.append(called)
         try:
             self.nodes(body.node, scope, opsets(body.opset_import), attributes)
         finally:
             self.calls.pop()
-        if missing := [n for n, wanted in zip(body.output, proto.output, strict=False) if wanted and n not in scope]:
-            raise GraphError(f"the function {body.name!r} does not give its output {missing[0]!r}")
-        return [scope[n] for n in body.output if n in scope]
+        return [scope.get(n) for n in body.output]
 
 
 def opsets(imports: Iterable[Any]) -> dict[str, int]:

@@ -49,7 +49,7 @@ def constant(n: Node) -> Tensor:
     (name,) = given
     x = n.attr(name)
     if name == "value":
-        array, d = array_of(x, None, "value")
+        array, d = array_of(x, n.directory, "value")
     elif name in ("value_int", "value_ints", "value_float", "value_floats"):
         d = DTYPES["int64" if "int" in name else "float32"]
         array = np.array(x, d.numpy)
@@ -62,7 +62,7 @@ def constant(n: Node) -> Tensor:
 def constant_of_shape(n: Node) -> Any:
     dims = n.sizes(0)
     value = n.attr("value")
-    array, d = (np.zeros(1, "f4"), DTYPES["float32"]) if value is None else array_of(value, None, "value")
+    array, d = (np.zeros(1, "f4"), DTYPES["float32"]) if value is None else array_of(value, n.directory, "value")
     if array.size != 1:
         raise ShapeError(f"value must have one element; got shape {array.shape}")
     numbers = [k for k in dims if isinstance(k, int)]

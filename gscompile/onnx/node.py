@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -114,12 +115,12 @@ class Node:
 
     b: Builder
     op: str
-    where: str
     opset: int
     schema: Any
     tensors: Sequence[Tensor | None]
     attributes: Mapping[str, Any]
     outputs: Sequence[str]
+    directory: Path | None  # of external data
 
     def __len__(self) -> int:
         return len(self.tensors)
@@ -160,12 +161,8 @@ class Node:
         """The elements of an input.  Raises NeedsValue where only a call brings them."""
         t = self.tensor(k)
         if t.known is None:
-            inputs = sorted(t.sources)
-            fixed = ", ".join(f"{i!r}: .." for i in inputs)
             raise NeedsValue(
-                f"input {k}, {self.argument(k)} = {t.name!r}, must be known while the graph is built, and is computed from "
-                f"{', '.join(inputs)}: fix that with import_model(.., known={{{fixed}}})",
-                inputs,
+                f"input {k}, {self.argument(k)} = {t.name!r}, must be known {_how(t.sources)}", sorted(t.sources)
             )
         return t.known
 
@@ -211,6 +208,14 @@ class Node:
         if x.size != 1:
             raise ShapeError(f"{self.argument(k)} must be one element; got shape {x.shape}")
         return x.reshape(()).item()
+
+
+def _how(sources: Collection[str]) -> str:
+    """What a message says about a tensor that must be known, but is computed from inputs, or from none."""
+    if not sources:
+        return "while the graph is built, and depends on sizes that only a call tells"
+    fixed = ", ".join(f"{i!r}: .." for i in sorted(sources))
+    return f"while the graph is built: fix what it is computed from with import_model(.., known={{{fixed}}})"
 
 
 Result: TypeAlias = Value | Tensor | Sequence[Value | Tensor]
