@@ -45,12 +45,18 @@ def test_policies_reductions_and_dtypes() -> None:
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    (code,) = re.findall(r"```python\n(.*?)```", section("Example"), re.S)
     assert len(code.splitlines()) <= 16
     names: dict[str, object] = {}
     exec(compile(code, "README.md", "exec"), names)
     assert "workspace_bytes=0" in capsys.readouterr().out
     assert getattr(names["out"], "shape", None) == (1000, 64)
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.S))
+def test_every_snippet_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out
 
 
 def test_the_two_commands() -> None:
