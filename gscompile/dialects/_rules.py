@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
+from gscompile import arrays
 from gscompile.dims import shape_str
-from gscompile.errors import DTypeError, ShapeError
+from gscompile.errors import DTypeError, GSError, ShapeError
 from gscompile.graph import Value
+from gscompile.types import DType
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -47,3 +50,13 @@ def truncated_quotient(total: Value, count: Value) -> Value:
     b = total.builder
     floor = total // count
     return b.where(b.logical_and(total < 0, floor * count != total), floor + 1, floor)
+
+
+def dtype_of(op: str, argument: str, x: Any) -> DType:
+    """The dtype of a value or an array."""
+    if isinstance(x, Value):
+        return x.dtype
+    try:
+        return arrays.view(arrays.as_array(x)).dtype
+    except GSError as e:
+        raise type(e)(f"{op}: {argument}: {e}") from e

@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gscompile import arrays
 from gscompile.computation import Computation, computation
-from gscompile.dialects._rules import INTEGERS, need_dtype
+from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
 from gscompile.dims import Dim, Shape, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
@@ -27,7 +26,6 @@ from gscompile.frontend.base import flag, int_of, ints_of
 from gscompile.graph import Value
 from gscompile.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
 from gscompile.reductions import Reduction
-from gscompile.types import DType
 
 Computed = Computation | tuple[Reduction, ...]
 
@@ -136,7 +134,9 @@ def scatter(
     data, src = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (inputs, updates))
     if len(data) != len(src) or not data:
         raise ArgumentError(f"scatter: inputs and updates must be equally many; got {len(data)} and {len(src)} (C5)")
-    computed = computation("scatter", update_computation, [_dtype(k, x) for k, x in enumerate(data)])
+    computed = computation(
+        "scatter", update_computation, [dtype_of("scatter", f"inputs[{k}]", x) for k, x in enumerate(data)]
+    )
     out = _scatter(
         data,
         scatter_indices,
@@ -153,16 +153,6 @@ def scatter(
     )
     found = tuple(out) if isinstance(out, (list, tuple)) else (out,)
     return found if many else found[0]
-
-
-def _dtype(k: int, x: Any) -> DType:
-    """The dtype of a value or an array."""
-    if isinstance(x, Value):
-        return x.dtype
-    try:
-        return arrays.view(arrays.as_array(x)).dtype
-    except TypeError as e:
-        raise type(e)(f"scatter: inputs[{k}]: {e}") from None
 
 
 @operator

@@ -262,7 +262,7 @@ def test_values_of_a_builder_and_symbolic_sizes() -> None:
         gn.put(x, i, v, "wrap"),
         gn.put_along_axis(x, j, 7.5, 1),
         gn.ufunc_at(np.add, x, j[:, 0], 1.5),
-        gn.choose(j, [x[:, :1], 0 * x[:, :1]], mode="wrap"),
+        gn.choose(j, [x[:, 0][:, None], 0 * x[:, 0][:, None]], mode="wrap"),
     )
     d = Draw(1)
     arrays = (
