@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from gscompile import __version__, demo
+from gscompile import __version__, compile, demo
 from gscompile.bench import command as bench
 from gscompile.errors import GSError
 
@@ -35,7 +35,7 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS: Mapping[str, Command] = {"demo": demo, "bench": bench}
+COMMANDS: Mapping[str, Command] = {"compile": compile, "demo": demo, "bench": bench}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

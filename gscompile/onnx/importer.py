@@ -17,7 +17,7 @@ from gscompile.dialects.onnx import LATEST
 from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError
 from gscompile.graph import Value
 from gscompile.onnx import known as known_elements
-from gscompile.onnx.node import OPERATORS, NeedsValue, Node, Tensor, type_str
+from gscompile.onnx.node import OPERATORS, TENSOR_TYPES, NeedsValue, Node, Tensor, element_name, type_str
 from gscompile.onnx.read import Names, array_of, load, tensor_type
 from gscompile.types import DType, dtype
 
@@ -124,8 +124,8 @@ class _Import:
 
     def output(self, info: Any, t: Tensor) -> None:
         declared = info.type.tensor_type
-        if declared.elem_type and declared.elem_type != onnx.helper.np_dtype_to_tensor_dtype(t.dtype.numpy):
-            said = onnx.TensorProto.DataType.Name(declared.elem_type)
+        if declared.elem_type and TENSOR_TYPES.get(declared.elem_type) != t.dtype:
+            said = element_name(declared.elem_type)
             raise DTypeError(f"import_model: the model says that output {info.name!r} is {said}; it is {t.dtype}")
         self.b.output(t.value(self.b))
 

@@ -41,10 +41,14 @@ def type_str(d: DType) -> str:
 def dtype_of(element_type: int, what: str) -> DType:
     """gscompile's type for an element type of ONNX.  Raises DTypeError where it has none."""
     if element_type not in TENSOR_TYPES:
-        known = onnx.TensorProto.DataType.values()
-        name = onnx.TensorProto.DataType.Name(element_type) if element_type in known else str(element_type)
-        raise DTypeError(f"{what}: the element type {name} is not supported")
+        raise DTypeError(f"{what}: the element type {element_name(element_type)} is not supported")
     return TENSOR_TYPES[element_type]
+
+
+def element_name(element_type: int) -> str:
+    """What ONNX calls an element type, or its number where it has none of that number."""
+    kinds = onnx.TensorProto.DataType
+    return str(kinds.Name(element_type) if element_type in kinds.values() else element_type)
 
 
 class NeedsValue(GraphError):

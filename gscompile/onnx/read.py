@@ -19,6 +19,23 @@ from gscompile.types import DType, TensorType
 
 def load(model: Any) -> tuple[Any, Path | None]:
     """The ModelProto of a path, of bytes or of itself, and the directory of its external data where that is known."""
+    proto, directory = _parsed(model)
+    _check_text(proto)
+    return proto, directory
+
+
+def _check_text(proto: Any) -> None:
+    """Raises GraphError for a name that is not UTF-8, which protobuf gives as bytes."""
+    for field, x in proto.ListFields():
+        values = [x] if isinstance(x, (str, bytes)) or hasattr(x, "ListFields") else x
+        if field.type == field.TYPE_MESSAGE:
+            for y in values:
+                _check_text(y)
+        elif field.type == field.TYPE_STRING and any(isinstance(y, bytes) for y in values):
+            raise GraphError(f"import_model: {field.full_name} is no text: {x!r}")
+
+
+def _parsed(model: Any) -> tuple[Any, Path | None]:
     if isinstance(model, onnx.ModelProto):
         return model, None
     try:
