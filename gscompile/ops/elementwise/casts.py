@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import Expr as PrimExpr
 
 from gscompile.ops.elementwise.comparisons import float_eq, isnan, not_
-from gscompile.ops.elementwise.expr import BF16, F32, U32, Names, constant, kind_of, literal, widened, wrap
+from gscompile.ops.elementwise.expr import BF16, F32, U32, Names, kind_of, literal, operand, widened, wrap
 from gscompile.types import DType
 
 
@@ -20,6 +20,8 @@ def cast(x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
     anything to bool is ``x != 0`` (so NaN is True); bool gives 0 and 1; anything to float rounds to nearest, ties to even.
     Integers and float64 reach bfloat16, and integers float16, by way of float32, as in PyTorch and ml_dtypes.
     """
+    if src == dst:
+        return x
     names = Names()
     return names.around(convert(names, names.operand(x), src, dst))
 
@@ -38,7 +40,7 @@ def _integer_to_integer(names: Names, x: PrimExpr, src: DType, dst: DType) -> Pr
 
 def _to_float(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
     if dst.bits > 16:  # a literal 0 must not come back as one
-        return constant(x.value, dst) if isinstance(x, tirx.IntImm) else tirx.Cast(dst.name, x)
+        return operand(x.value, dst) if isinstance(x, tirx.IntImm) else tirx.Cast(dst.name, x)
     return _float_to_float(names, tirx.Cast(F32.name, x), F32, dst)
 
 

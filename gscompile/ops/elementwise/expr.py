@@ -46,11 +46,11 @@ class Names:
         return var
 
     def operand(self, x: PrimExpr) -> PrimExpr:
-        """``x`` as it is computed with: its own names are taken over, and a float literal is remade by :func:`constant`."""
+        """``x`` as it is computed with: its own names are taken over, and a float literal is made an :func:`operand`."""
         while isinstance(x, tirx.Let):
             self._bound[x.var] = x.value
             x = x.body
-        return constant(x.value, dtype_of(x)) if isinstance(x, tirx.FloatImm) else x
+        return operand(x.value, dtype_of(x)) if isinstance(x, tirx.FloatImm) else x
 
     def around(self, value: PrimExpr) -> PrimExpr:
         """``value`` within the definition of every name."""
@@ -74,14 +74,21 @@ def constant(value: bool | int | float, dt: DType) -> PrimExpr:
         bits = struct.unpack("<I", struct.pack("<f", value))[0] >> 16
         return tirx.const(bits, dt.tir)
     if dt.bits == 16:
-        return tirx.Cast(dt.name, constant(value, F32))
-    if value == 0:
-        # TVM folds x * 0 to 0 and refuses x / 0; it does not evaluate a call of trunc, which LLVM and nvcc do.
-        return tirx.call_intrin(dt.name, "tirx.trunc", literal(math.copysign(0.25, value), dt))
+        return tirx.Cast(dt.name, operand(value, F32))
     # TVM prints a float64 into cuda source with 15 decimals, which loses small numbers, so those go as bits.
     if dt is F64 and math.isfinite(value) and float(f"{value:.15f}") != value:
         return tirx.reinterpret(dt.name, tirx.const(struct.unpack("<Q", struct.pack("<d", value))[0], "uint64"))
     return literal(value, dt)
+
+
+def operand(value: bool | int | float, dt: DType) -> PrimExpr:
+    """:func:`constant` for what is computed with: a zero is one that TVM does not see.
+
+    It folds x * 0 to 0 and refuses x / 0.  A call of trunc it does not evaluate, which LLVM and nvcc do.
+    """
+    if value == 0 and dt in (F32, F64):
+        return tirx.call_intrin(dt.name, "tirx.trunc", literal(math.copysign(0.25, value), dt))
+    return constant(value, dt)
 
 
 def _rounded(value: float, dt: DType) -> float:
