@@ -86,7 +86,7 @@ def mod(n: Node) -> Value:
             raise ArgumentError("fmod must be 1 for floats before opset 28")
         return b.mod(x, y)
     if x.dtype.is_integer:
-        return x - truncated_quotient(x, y) * y
+        return b.where(b.eq(y, 0), b.full((), 0, x.dtype), x - truncated_quotient(x, y) * y)
     of_sizes = b.mod(b.abs(x), b.abs(y))
     return b.where(b.lt(x, 0), -of_sizes, of_sizes)
 

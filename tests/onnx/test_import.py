@@ -234,6 +234,15 @@ def test_integer_division_truncates(dtype: str) -> None:
         agree(model([node("Mod", "x y", "z", fmod=fmod)], inputs, {"z": dtype}), x, y)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_integers_divided_by_0_give_0(dtype: str) -> None:
+    x, y = np.array([7, 0, 100], dtype), np.zeros(3, dtype)
+    x = -x if dtype == "int32" else x
+    inputs = {"x": (dtype, [3]), "y": (dtype, [3])}
+    for n in (node("Div", "x y", "z"), node("Mod", "x y", "z"), node("Mod", "x y", "z", fmod=1)):
+        assert run(model([n], inputs, {"z": dtype}), x, y).tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_fmod_is_exact(dtype: str) -> None:
     x = np.array([5.3, -5.3, 1e8, -1e8, 0.0, 7.0], dtype)
