@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Shape
-from gscompile.errors import ArgumentError
-from gscompile.nests import Nest
-from gscompile.ops.base import Sizes
-from gscompile.types import DType
+if TYPE_CHECKING:  # gscompile imports this module: either may be imported first
+    from gscompile._tvm import Buffer, Expr, Stmt
+    from gscompile.dims import Shape
+    from gscompile.nests import Nest
+    from gscompile.ops.base import Sizes
+    from gscompile.types import DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ class Rule(Protocol):
 
 def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt]:
     """The first rule that applies: its name, and its statement."""
+    from gscompile.errors import ArgumentError
+
     for rule in rules:
         if not callable(getattr(rule, "apply", None)) or not hasattr(rule, "name"):
             raise ArgumentError(f"build: a rule has a name and a method apply(nest, ctx); got {rule!r}")
