@@ -1,0 +1,560 @@
+"""JAX: ``jnp.take``, ``jnp.take_along_axis``, ``x.at[idx]`` and ``jax.ops.segment_*``, as JAX 0.10 computes them.
+
+``at(x)[idx].add(y)`` is ``x.at[idx].add(y)``; the ``segment_*`` functions are those of ``jax.ops``.
+
+``mode``: ``"clip"`` brings an index to the nearest position, ``"fill"`` and ``"drop"`` (the same) give the fill value, or drop
+the update, and ``"promise_in_bounds"`` is a promise, which where it is broken does what ``"clip"`` does.  Without a mode, reading
+through ``at`` clips and writing drops, and ``take`` and ``take_along_axis`` fill: NaN, the smallest value of a signed and the
+largest of an unsigned integer, True.
+
+A negative index counts from the end, once, before that (in ``take`` only where it fills).  Indices have any integer dtype and
+mean their value; JAX computes in int32, or in the index's own dtype where that is narrower, and takes another element where an
+index or an axis does not fit.
+
+``indices_are_sorted`` has no effect; ``unique_indices`` is a promise.  Updates that meet in one element are combined in their
+row-major order, of those that replace the last one stays; JAX leaves the order open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gscompile.builder import Builder
+from gscompile.computation import Computation, computation
+from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank
+from gscompile.dims import Dim, Shape, shape_str
+from gscompile.eager import Tensor, operator
+from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
+from gscompile.frontend.base import axis_of, flag, int_of
+from gscompile.frontend.movement import slice_of
+from gscompile.graph import Value
+from gscompile.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
+from gscompile.reductions import REDUCTIONS, Reduction
+from gscompile.types import DTYPES, DType
+
+_MODES = ("clip", "fill", "drop", "promise_in_bounds")
+
+
+def _bounds(op: str, mode: str | None, default: str) -> str:
+    """The bounds policy of a gather's or scatter's mode."""
+    mode = default if mode is None else mode
+    if mode not in _MODES:
+        raise ArgumentError(f"{op}: mode must be one of {', '.join(map(repr, _MODES))}; got {mode!r}")
+    return "fill" if mode in ("fill", "drop") else "clip"
+
+
+def _fill(dtype: DType, fill_value: float | None) -> float:
+    """What a point out of range gives; a number is cast to the dtype."""
+    if fill_value is not None:
+        if dtype.kind == "b":
+            return bool(fill_value)
+        return int(fill_value) if dtype.is_integer else fill_value
+    if dtype.is_float:
+        return float("nan")
+    return dtype.min if dtype.kind == "i" else dtype.max
+
+
+def _empty(shape: Sequence[Dim]) -> bool:
+    return any(d == 0 for d in shape)
+
+
+@operator
+def take(
+    a: Tensor,
+    indices: Tensor,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: float | None = None,
+) -> Value:
+    """``jnp.take``: the slices of a at indices along axis; of a taken flat, if axis is None.
+
+    Result: ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``, a's dtype.  indices: any integer, or bool.  mode: ``"fill"``
+    (default), ``"clip"``, where a negative index means 0, or ``"wrap"``, modulo the extent.  An axis without elements is an error
+    unless there is nothing to take.
+    """
+    b = a.builder
+    flag("take", "unique_indices", unique_indices)
+    flag("take", "indices_are_sorted", indices_are_sorted)
+    if out is not None:
+        raise ArgumentError("take: out must be None")
+    if mode not in (None, "fill", "clip", "wrap"):
+        raise ArgumentError(f"take: mode must be 'fill', 'clip' or 'wrap'; got {mode!r}")
+    need_dtype("take", "indices", indices, (*INTEGERS, "bool"))
+    index = b.cast(indices, "int64") if indices.dtype.kind == "b" else indices
+    if axis is None:
+        a, axis = b.reshape(a, (-1,)), 0
+    axis = axis_of("take", "axis", axis, a.rank)
+    shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
+    if a.shape[axis] == 0 and not _empty(index.shape):
+        raise BoundsError(f"take: axis {axis} of {shape_str(a.shape)} has no elements", op="take", tensor="indices")
+    if _empty(shape):
+        return b.zeros(shape, a.dtype)
+    if mode in (None, "fill"):
+        return b.take(a, index, axis, bounds="fill", fill=_fill(a.dtype, fill_value))
+    return b.take(a, index, axis, bounds="clip" if mode == "clip" else "wrap", negative=False)
+
+
+@operator
+def take_along_axis(
+    arr: Tensor,
+    indices: Tensor,
+    axis: int | None = -1,
+    mode: str | None = None,
+    fill_value: float | None = None,
+    *,
+    wrap_negative_indices: bool | None = None,
+) -> Value:
+    """``out[i][j][k] = arr[i][indices[i][j][k]][k]`` for axis = 1, the other axes broadcast to each other.
+
+    indices: any integer, arr's rank; 1-D where axis is None, for arr taken flat.  mode: see the module; ``"fill"`` by default.
+    wrap_negative_indices: whether a negative index counts from the end; True, but False where the mode is a promise.
+    """
+    op, b = "take_along_axis", arr.builder
+    need_dtype(op, "indices", indices, INTEGERS)
+    bounds = _bounds(op, mode, "fill")
+    negative = mode != "promise_in_bounds" if wrap_negative_indices is None else wrap_negative_indices
+    if axis is None:
+        need_rank(op, "indices", indices, 1)
+        arr, axis = b.reshape(arr, (-1,)), 0
+    axis = axis_of(op, "axis", axis, arr.rank)
+    if indices.rank != arr.rank:
+        raise ShapeError(f"{op}: indices must have arr's rank {arr.rank}; got {shape_str(indices.shape)}")
+    shape = list(indices.shape)
+    sources: list[Source] = []
+    for k, (d, n) in enumerate(zip(arr.shape, indices.shape, strict=True)):
+        sources.append(Indexed(0) if k == axis else Fixed() if d == 1 else Shared(k))
+        if k != axis:
+            (shape[k],) = b._broadcast(op, [(d,), (n,)])
+    layout: tuple[Place, ...] = tuple(("index", k) for k in range(arr.rank))
+    if _empty(shape):
+        return b.zeros(shape, arr.dtype)
+    map = IndexMap(tuple(sources), layout)
+    return b.gather_map(
+        arr, b.broadcast_to(indices, shape), map, bounds=bounds, negative=negative, fill=_fill(arr.dtype, fill_value)
+    )
+
+
+# -- x.at[idx] --------------------------------------------------------------------------------------------------------
+
+
+def at(x: Any) -> At:
+    """``x.at``: ``at(x)[idx].get()``, ``at(x)[idx].set(y)`` and so on.
+
+    idx: ints, slices, None, Ellipsis and integer arrays or values, as in NumPy; a bool mask picks a number of elements that is
+    not known before it is read, and is refused.
+    """
+    return At(x)
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """``x.at``."""
+
+    x: Any
+
+    def __getitem__(self, key: Any) -> Ref:
+        keys = key if isinstance(key, tuple) else (key,)
+        pattern: list[Any] = []
+        tensors: list[Any] = []
+        for k in keys:
+            if k is None or k is Ellipsis:
+                pattern.append("new" if k is None else "rest")
+            elif isinstance(k, slice):
+                pattern.append(("slice", k.start, k.stop, k.step))
+            elif isinstance(k, bool):
+                raise DTypeError("at: a bool mask is not supported: how much it picks is not known before it is read")
+            elif isinstance(k, int):
+                pattern.append(k)
+            elif isinstance(k, (str, float, list)):
+                raise ArgumentError(f"at: an index is an int, a slice, None, Ellipsis or an integer array; got {k!r}")
+            else:
+                pattern.append("array")
+                tensors.append(k)
+        return Ref(self.x, tuple(pattern), tensors)
+
+
+class Ref:
+    """``x.at[idx]``.
+
+    Every method takes, by name, ``indices_are_sorted``, ``unique_indices``, ``mode`` and ``wrap_negative_indices``.  Those that
+    write return a new tensor of x's type; values broadcast to what idx names, and meet x in one dtype by JAX's rules.  add,
+    subtract and multiply are not defined for bool; of 16-bit floats they round once, not at every step.
+    """
+
+    def __init__(self, x: Any, pattern: tuple[Any, ...], tensors: list[Any]) -> None:
+        self._x, self._pattern, self._tensors = x, pattern, tensors
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | None = None,
+        fill_value: float | None = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """``x[idx]``; an axis that is indexed must not be empty."""
+        flag("get", "indices_are_sorted", indices_are_sorted)
+        flag("get", "unique_indices", unique_indices)
+        return _get(self._x, self._tensors, self._pattern, mode, fill_value, wrap_negative_indices)
+
+    def _write(
+        self,
+        op: str,
+        reduction: str | Reduction,
+        values: Any,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | None = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        flag(op, "indices_are_sorted", indices_are_sorted)
+        return _write(
+            self._x, self._tensors, values, self._pattern, op, reduction, unique_indices, mode, wrap_negative_indices
+        )
+
+    def set(self, values: Any, **options: Any) -> Any:
+        """``x[idx] = values``."""
+        return self._write("set", "update", values, **options)
+
+    def add(self, values: Any, **options: Any) -> Any:
+        """``x[idx] += values``, once for each time that an element is named."""
+        return self._write("add", "add", values, **options)
+
+    def subtract(self, values: Any, **options: Any) -> Any:
+        """``x[idx] -= values``, once for each time that an element is named."""
+        return self._write("subtract", "sub", values, **options)
+
+    def multiply(self, values: Any, **options: Any) -> Any:
+        """``x[idx] *= values``, once for each time that an element is named."""
+        return self._write("multiply", "mul", values, **options)
+
+    mul = multiply
+
+    def divide(self, values: Any, **options: Any) -> Any:
+        """x divided by what ``multiply`` makes of ones, as JAX has it."""
+        return self._write("divide", "mul", values, **options)
+
+    def power(self, values: Any, **options: Any) -> Any:
+        """x to the power that ``multiply`` makes of ones, as JAX has it."""
+        return self._write("power", "mul", values, **options)
+
+    def min(self, values: Any, **options: Any) -> Any:
+        """``x[idx] = minimum(x[idx], values)``; NaN if either is."""
+        return self._write("min", "min", values, **options)
+
+    def max(self, values: Any, **options: Any) -> Any:
+        """``x[idx] = maximum(x[idx], values)``; NaN if either is."""
+        return self._write("max", "max", values, **options)
+
+    def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
+        """func, of a scalar of a builder, applied to an element once for each time that it is named."""
+        found = computation("apply", lambda x, _: func(x), [dtype_of("apply", "x", self._x)])
+        assert not isinstance(found, Computation)
+        return self._write("apply", found[0], 0, **options)
+
+
+@operator
+def _get(
+    x: Tensor,
+    indices: Sequence[Tensor],
+    pattern: tuple[Any, ...],
+    mode: str | None,
+    fill_value: float | None,
+    wrap_negative_indices: bool,
+) -> Value:
+    op, b = "get", x.builder
+    bounds = _bounds(op, mode, "clip")
+    flag(op, "wrap_negative_indices", wrap_negative_indices)
+    place = _place(op, x, indices, pattern)
+    if any(x.shape[a] == 0 for a in place.picked):
+        raise ShapeError(f"get: an axis of {shape_str(x.shape)} that is indexed is empty")
+    points = place.map.points_shape(x.shape, place.index.shape)
+    if _empty(points):
+        return b.zeros(place.shape, x.dtype)
+    fill = _fill(x.dtype, fill_value)
+    found = b.gather_map(x, place.index, place.map, bounds=bounds, negative=wrap_negative_indices, fill=fill)
+    return b.reshape(found, place.shape)
+
+
+@operator
+def _write(
+    x: Tensor,
+    indices: Sequence[Tensor],
+    values: Tensor | float,
+    pattern: tuple[Any, ...],
+    op: str,
+    reduction: str | Reduction,
+    unique_indices: bool,
+    mode: str | None,
+    wrap_negative_indices: bool,
+) -> Value:
+    b = x.builder
+    bounds = _bounds(op, mode, "fill")
+    unique = flag(op, "unique_indices", unique_indices)
+    negative = flag(op, "wrap_negative_indices", wrap_negative_indices)
+    if op in ("divide", "power") and not x.dtype.is_float:
+        raise DTypeError(f"{op}: x must have a floating-point dtype; got {x.dtype}")
+    common = x.dtype if isinstance(reduction, Reduction) else _promote(x.dtype, values)
+    if common.kind == "b" and reduction in ("add", "sub", "mul"):
+        raise DTypeError(f"{op}: not defined for bool")
+    place = _place(op, x, indices, pattern)
+    src = _spread(op, b, values, place.shape, common)
+    if _empty(x.shape):
+        return x
+    base = b.full(x.shape, 1, common) if op in ("divide", "power") else b.cast(x, common)
+    src = b.reshape(src, place.map.points_shape(x.shape, place.index.shape))
+    out = b.cast(
+        b.scatter_map(
+            base, place.index, src, place.map, reduction=reduction, bounds=bounds, negative=negative, unique=unique
+        ),
+        x.dtype,
+    )
+    return x / out if op == "divide" else x**out if op == "power" else out
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What ``x[idx]`` names.
+
+    Attributes:
+        index: the index tensor.
+        shape: of ``x[idx]``: that of the map's points, and 1 where idx is None.
+        picked: the axes of x that an int or an array indexes.
+    """
+
+    index: Value
+    map: IndexMap
+    shape: Shape
+    picked: tuple[int, ...]
+
+
+def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...]) -> _Place:
+    """NumPy's rules: ints and arrays broadcast to one grid, whose axes come where they stand side by side, or else first."""
+    b = x.builder
+    for k, i in enumerate(indices):
+        if i.dtype.kind == "b":
+            raise DTypeError(f"{op}: a bool mask is not supported: how much it picks is not known before it is read")
+        need_dtype(op, f"index {k}", i, INTEGERS)
+    used = sum(p not in ("new", "rest") for p in pattern)
+    if used > x.rank:
+        raise ShapeError(f"{op}: too many indices for x of shape {shape_str(x.shape)}: {used}")
+    if pattern.count("rest") > 1:
+        raise ShapeError(f"{op}: an index may have one Ellipsis")
+    whole = ("slice", None, None, None)
+    rest = (whole,) * (x.rank - used)
+    at = pattern.index("rest") if "rest" in pattern else len(pattern)
+    keys = (*pattern[:at], *rest, *pattern[at + 1 :])
+    grid = b._broadcast(op, [i.shape for i in indices])
+    together = [k for k, p in enumerate(keys) if p == "array" or (isinstance(p, int) and indices)]
+    first = together[0] if together and together == list(range(together[0], together[-1] + 1)) else 0
+
+    given = iter(indices)
+    sources: list[Source] = []
+    parts: list[
+        tuple[Value, int | None]
+    ] = []  # each component of the index, and the axis after the grid's that it runs over
+    layout: list[Place] = []
+    shape: list[Dim] = []
+    more: list[Dim] = []  # axes of the index that slices run over
+    picked: list[int] = []
+    windows = 0
+    for k, p in enumerate(keys):
+        if k == first and indices:
+            layout += [("index", j) for j in range(len(grid))]
+            shape += grid
+        if p == "new":
+            shape.append(1)
+            continue
+        axis = len(sources)
+        d = x.shape[axis]
+        if p == "array" or isinstance(p, int):
+            picked.append(axis)
+            value = b.full((), p, "int64") if isinstance(p, int) else _int64(next(given))
+            sources.append(Indexed(len(parts)))
+            parts.append((value, None))
+            continue
+        start, step, extent = slice_of(slice(*p[1:]), d)
+        if (start, step, extent) == (0, 1, d):
+            sources.append(Window(windows))
+            layout.append(("window", windows))
+            windows += 1
+        else:
+            run = b.iota((extent,)) * step + (start if isinstance(start, int) else b.size(start))
+            sources.append(Indexed(len(parts)))
+            layout.append(("index", len(grid) + len(more)))
+            parts.append((run, len(more)))
+            more.append(extent)
+        shape.append(extent)
+    full = (*grid, *more)
+    each = []
+    for value, over in parts:
+        if over is not None:
+            value = b.reshape(value, (more[over], *(1 for _ in more[over + 1 :])))
+        elif more:
+            value = b.reshape(value, (*value.shape, *(1 for _ in more)))
+        each.append(b.broadcast_to(value, full))
+    index = b.stack(each, len(full)) if each else b.zeros((0,), "int64")
+    return _Place(index, IndexMap(tuple(sources), tuple(layout), len(full)), tuple(shape), tuple(picked))
+
+
+def _int64(index: Value) -> Value:
+    """An index as int64, in which what is too large for that is out of range."""
+    b = index.builder
+    return b.cast(b.minimum(index, 1 << 62) if index.dtype.name == "uint64" else index, "int64")
+
+
+def _spread(op: str, b: Builder, values: Value | float, shape: Shape, dtype: DType) -> Value:
+    """values in a dtype and of a shape."""
+    if not isinstance(values, Value):
+        return b.cast(b.full(shape, values, "float64" if isinstance(values, float) else "int64"), dtype)
+    if values.rank > len(shape):
+        raise ShapeError(f"{op}: values {shape_str(values.shape)} must broadcast to {shape_str(shape)}")
+    return b.broadcast_to(b.cast(values, dtype), shape)
+
+
+def _promote(x: DType, values: Value | float) -> DType:
+    """The dtype in which JAX lets x and values meet."""
+    if isinstance(values, (bool, int, float)):
+        if isinstance(values, bool) or (x.kind != "b" and (isinstance(values, int) or x.is_float)):
+            return x
+        return DTYPES["float64" if isinstance(values, float) else "int64"]
+    a, b = sorted((x, values.dtype), key=lambda d: ("buif".index(d.kind), d.bits))
+    if a == b or a.kind == "b" or (b.is_float and not a.is_float):
+        return b
+    if a.is_float and a.bits == b.bits:  # float16 and bfloat16
+        return DTYPES["float32"]
+    if a.kind == "u" and b.kind == "i" and a.bits >= b.bits:
+        return DTYPES[f"int{2 * a.bits}"] if a.bits < 64 else DTYPES["float64"]
+    return b
+
+
+# -- jax.ops ----------------------------------------------------------------------------------------------------------
+
+
+def segment_sum(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: str | None = None,
+) -> Any:
+    """``out = zeros((num_segments, *data.shape[1:])); out.at[segment_ids].add(data)``.
+
+    segment_ids: any integer; a negative one counts from the end, and one out of range drops its row.  data: any dtype but bool.
+    num_segments: of arrays, by default the largest segment id plus 1; values of a builder need it.  bucket_size must be None.
+    """
+    return _segments(
+        "segment_sum", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode
+    )
+
+
+def segment_prod(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: str | None = None,
+) -> Any:
+    """As :func:`segment_sum`, with products; 1 where a segment has no row."""
+    return _segments(
+        "segment_prod", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode
+    )
+
+
+def segment_max(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: str | None = None,
+) -> Any:
+    """As :func:`segment_sum`, with the largest; the lowest value of the dtype where a segment has no row."""
+    return _segments(
+        "segment_max", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode
+    )
+
+
+def segment_min(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: str | None = None,
+) -> Any:
+    """As :func:`segment_sum`, with the smallest; the highest value of the dtype where a segment has no row."""
+    return _segments(
+        "segment_min", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode
+    )
+
+
+_SEGMENT = {"segment_sum": "add", "segment_prod": "mul", "segment_max": "max", "segment_min": "min"}
+
+
+def _segments(
+    op: str,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    bucket_size: int | None,
+    mode: str | None,
+) -> Any:
+    if bucket_size is not None:
+        raise ArgumentError(f"{op}: bucket_size must be None; got {bucket_size!r}")
+    flag(op, "indices_are_sorted", indices_are_sorted)
+    if num_segments is None:
+        if isinstance(segment_ids, Value) or isinstance(data, Value):
+            raise ArgumentError(f"{op}: num_segments is needed where segment_ids is not known yet")
+        largest: Any = _largest(segment_ids)
+        num_segments = int(largest) + 1
+    count = int_of(op, "num_segments", num_segments)
+    if count < 0:
+        raise ArgumentError(f"{op}: num_segments must not be negative; got {count}")
+    return _segment(data, segment_ids, op, count, unique_indices, mode)
+
+
+@operator
+def _largest(segment_ids: Tensor) -> Value:
+    return segment_ids.builder.max(segment_ids)
+
+
+@operator
+def _segment(
+    data: Tensor, segment_ids: Tensor, op: str, num_segments: int, unique_indices: bool, mode: str | None
+) -> Value:
+    b, how = data.builder, _SEGMENT[op]
+    if data.dtype.kind == "b" and how in ("add", "mul"):
+        raise DTypeError(f"{op}: not defined for bool")
+    need_rank(op, "data", data, 1, 8)
+    bounds = _bounds(op, mode, "fill")
+    identity = REDUCTIONS[how].identity
+    assert identity is not None
+    out = b.full((num_segments, *data.shape[1:]), identity(data.dtype), data.dtype)
+    place = _place(op, out, [segment_ids], ("array",))
+    src = b.reshape(_spread(op, b, data, place.shape, data.dtype), place.map.points_shape(out.shape, place.index.shape))
+    if _empty(out.shape):
+        return out
+    return b.scatter_map(
+        out,
+        place.index,
+        src,
+        place.map,
+        reduction=how,
+        bounds=bounds,
+        unique=flag(op, "unique_indices", unique_indices),
+    )
