@@ -261,6 +261,11 @@ def seq(*stmts: Stmt | None) -> Stmt:
     return flat[0] if len(flat) == 1 else tirx.SeqStmt(flat)
 
 
+def import_llvm(text: str, body: Stmt) -> Stmt:
+    """A statement that may call functions given as LLVM IR."""
+    return tirx.AttrStmt(tirx.const(0, "int32"), "pragma_import_llvm", ir.StringImm(text), body)
+
+
 def nothing() -> Stmt:
     return tirx.Evaluate(tirx.const(0, "int32"))
 
@@ -448,6 +453,11 @@ def as_choice(x: Expr) -> tuple[Expr, Expr, Expr] | None:
     if isinstance(x, ir.Call) and getattr(x.op, "name", "").endswith("if_then_else"):
         return tuple(x.args)
     return None
+
+
+def extents(buf: Buffer) -> list[Expr]:
+    """The extents of a buffer."""
+    return [int64(d) for d in buf.ty.shape]
 
 
 def last_extent(buf: Buffer) -> int | None:

@@ -10,9 +10,10 @@ from gscompile.dims import Shape, product
 from gscompile.nests import MapNest, Nest
 from gscompile.types import DType
 from schedules.cuda.launch import launch
-from schedules.cuda.vectors import is_run, lanes, store_run
+from schedules.cuda.vectors import lanes, store_run
 from schedules.loops import unravel
 from schedules.rule import Context
+from schedules.runs import is_run
 
 Element = Callable[[list[Expr]], Expr]
 

@@ -23,9 +23,10 @@ from gscompile.types import DTYPES, DType
 from schedules.cuda.atomics import atomic, atomic_name, widened
 from schedules.cuda.map import copy_rows, fill_cells
 from schedules.cuda.points import Point, at, extents, over, over_points, slice_axes, slice_of, slice_shape
-from schedules.cuda.vectors import is_run, lanes, store_run
+from schedules.cuda.vectors import lanes, store_run
 from schedules.loops import ravel
 from schedules.rule import Context
+from schedules.runs import is_run
 
 
 def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> Stmt:

@@ -8,43 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import Dim
 from gscompile.types import DType
 from schedules.rule import Context
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """A cell of a copy: the element it is a copy of, or under a condition, and else ``fill``."""
-
-    load: Expr
-    source: tuple[Buffer, list[Expr]]
-    ok: Expr | None = None
-    fill: Expr | None = None
-
-
-def copied(value: Expr) -> Copied | None:
-    """The parts of a cell's value; None if it is no copy."""
-    ok, load, fill = T.as_choice(value) or (None, value, None)
-    source = T.as_load(load)
-    return None if source is None else Copied(load, source, ok, fill)
-
-
-def is_run(value: Callable[[Expr], Expr], width: int) -> bool:
-    """Whether cells are copies of a run of memory, as a function of the coordinate along rows of ``width`` elements."""
-    here, there = T.var("here"), T.var("there")
-    a, b = copied(value(here)), copied(value(there))
-    if a is None or b is None:
-        return False
-    if a.ok is not None and not (T.same_expr(a.ok, b.ok) and T.same_expr(a.fill, b.fill)):
-        return False
-    (buf, at), (_, beside) = a.source, b.source
-    rows = all(T.same_expr(x, y) for x, y in zip(at[:-1], beside[:-1], strict=True))
-    return rows and T.constant_value(at[-1] - here) == 0 and T.last_extent(buf) == width
+from schedules.runs import Copied, copied
 
 
 def lanes(ctx: Context, dtype: DType, *widths: Dim) -> int:
