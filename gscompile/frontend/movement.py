@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from gscompile.dims import (
     Dim,
+    Opaque,
     Shape,
     SymDim,
     as_dim,
@@ -273,7 +274,14 @@ def never_negative(bound: Any) -> bool:
     """
     if not isinstance(bound, SymDim):
         return True
-    return all(c >= 0 and all(isinstance(atom, str) for atom in monomial) for monomial, c in bound.terms)
+    return all(
+        c >= 0 and all(isinstance(a, str) or _never_negative(a) for a in monomial) for monomial, c in bound.terms
+    )
+
+
+def _never_negative(atom: Opaque) -> bool:
+    known = [never_negative(x) if isinstance(x, SymDim) else x >= 0 for x in (atom.lhs, atom.rhs)]
+    return any(known) if atom.kind == "max" else all(known)
 
 
 def slice_of(key: Key, d: Dim) -> tuple[Dim, int, Dim]:
@@ -308,7 +316,8 @@ def _between(start: Dim | None, stop: Dim | None, d: Dim, step: int) -> tuple[Di
     """A slice whose bounds may be sizes; such a one is not negative."""
     begin = _counted(0 if start is None else start, d)
     end = dim_min(d if stop is None else _counted(stop, d), d)
-    return begin, step, ceildiv(dim_max(end - begin, 0), step)
+    length = end if begin == 0 and never_negative(end) else dim_max(end - begin, 0)
+    return begin, step, ceildiv(length, step)
 
 
 def _counted(bound: Dim, d: Dim) -> Dim:

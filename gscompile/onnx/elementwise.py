@@ -10,11 +10,11 @@ from gscompile.errors import ArgumentError, ShapeError
 from gscompile.graph import Value
 from gscompile.onnx.node import Convert, Node, dtype_of, operator
 
-# ONNX's operator -> the builder's method of the same meaning, and the operator set from which it broadcasts as NumPy does.
+# ONNX's operator -> the builder's method of the same meaning, and the operator set that brought it.
 _SAME = {
-    "Add": ("add", 7),
-    "Sub": ("sub", 7),
-    "Mul": ("mul", 7),
+    "Add": ("add", 1),
+    "Sub": ("sub", 1),
+    "Mul": ("mul", 1),
     "Neg": ("neg", 1),
     "Abs": ("abs", 1),
     "Sign": ("sign", 9),
@@ -33,15 +33,15 @@ _SAME = {
     "Round": ("round", 11),
     "IsNaN": ("isnan", 9),
     "Where": ("where", 9),
-    "Equal": ("eq", 7),
-    "Less": ("lt", 7),
+    "Equal": ("eq", 1),
+    "Less": ("lt", 1),
     "LessOrEqual": ("le", 12),
-    "Greater": ("gt", 7),
+    "Greater": ("gt", 1),
     "GreaterOrEqual": ("ge", 12),
     "Not": ("logical_not", 1),
-    "And": ("logical_and", 7),
-    "Or": ("logical_or", 7),
-    "Xor": ("logical_xor", 7),
+    "And": ("logical_and", 1),
+    "Or": ("logical_or", 1),
+    "Xor": ("logical_xor", 1),
     "BitwiseAnd": ("bitwise_and", 18),
     "BitwiseOr": ("bitwise_or", 18),
     "BitwiseXor": ("bitwise_xor", 18),
@@ -49,9 +49,34 @@ _SAME = {
 }
 
 
+def operands(n: Node) -> list[Value]:
+    """The inputs, so that they broadcast as NumPy's do.
+
+    Before opset 7 they did only where ``broadcast`` was set, the second one's axes standing for those of the first from ``axis``
+    on, by default its last.  Sums, means and extremes did not before opset 8.
+    """
+    if n.defines("broadcast") and n.attr("broadcast"):
+        x, y = n.values
+        axis = x.rank - y.rank if n.attr("axis") is None else n.axis(x.rank)
+        if not 0 <= axis <= x.rank - y.rank:
+            raise ShapeError(f"{shape_str(y.shape)} does not fit into {shape_str(x.shape)} from axis {axis} on")
+        return [x, n.b.reshape(y, (*y.shape, *(1 for _ in range(x.rank - axis - y.rank))))]
+    if n.defines("broadcast") or (n.op in _VARIADIC and n.opset < 8):
+        for y in n.values[1:]:
+            if y.rank != n[0].rank:
+                raise ShapeError(f"shapes must be equal; got {shape_str(n[0].shape)} and {shape_str(y.shape)}")
+            n.b._require(
+                [("==", e, d, f"{n.op}: axis {a}") for a, (e, d) in enumerate(zip(y.shape, n[0].shape, strict=True))]
+            )
+    return n.values
+
+
+_VARIADIC = ("Sum", "Mean", "Max", "Min")
+
+
 def _method(name: str) -> Convert:
     def convert(n: Node) -> Value:
-        found: Value = getattr(n.b, name)(*n.values)
+        found: Value = getattr(n.b, name)(*operands(n))
         return found
 
     return convert
@@ -63,9 +88,10 @@ for _name, (_ours, _since) in _SAME.items():
 # -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
-@operator("Div", 7)
+@operator("Div")
 def div(n: Node) -> Value:
-    return truncated_quotient(n[0], n[1]) if n[0].dtype.is_integer else n.b.div(n[0], n[1])
+    x, y = operands(n)
+    return truncated_quotient(x, y) if x.dtype.is_integer else n.b.div(x, y)
 
 
 def truncated_quotient(x: Value, y: Value) -> Value:
@@ -91,9 +117,10 @@ def mod(n: Node) -> Value:
     return b.where(b.lt(x, 0), -of_sizes, of_sizes)
 
 
-@operator("Pow", 7)
+@operator("Pow")
 def power(n: Node) -> Value:
-    return n.b.cast(n.b.pow(n[0], n[1]), n[0].dtype)
+    x, y = operands(n)
+    return n.b.cast(n.b.pow(x, y), x.dtype)
 
 
 @operator("BitShift", 11)
@@ -106,17 +133,17 @@ def bit_shift(n: Node) -> Value:
 
 
 def _folded(n: Node, name: str) -> Value:
-    found: Value = functools.reduce(getattr(n.b, name), n.values)
+    found: Value = functools.reduce(getattr(n.b, name), operands(n))
     return found
 
 
-operator("Sum", 8)(lambda n: _folded(n, "add"))
-operator("Max", 8)(lambda n: _folded(n, "maximum"))
-operator("Min", 8)(lambda n: _folded(n, "minimum"))
-operator("Mean", 8)(lambda n: _folded(n, "add") / float(len(n)))
+operator("Sum")(lambda n: _folded(n, "add"))
+operator("Max")(lambda n: _folded(n, "maximum"))
+operator("Min")(lambda n: _folded(n, "minimum"))
+operator("Mean")(lambda n: _folded(n, "add") / float(len(n)))
 
 
-@operator("Clip", 6)
+@operator("Clip")
 def clip(n: Node) -> Value:
     if n.defines("min"):
         return n.b.clip(n[0], n.attr("min"), n.attr("max"))
@@ -172,18 +199,18 @@ operator("Softplus")(lambda n: _softplus(n[0]))
 operator("Softsign")(lambda n: n[0] / (n.b.abs(n[0]) + 1.0))
 operator("Mish", 18)(lambda n: n[0] * n.b.tanh(_softplus(n[0])))
 operator("Swish", 24)(lambda n: n[0] * n.b.sigmoid(n[0] * n.attr("alpha")))
-operator("HardSigmoid", 6)(lambda n: n.b.clip(n[0] * n.attr("alpha") + n.attr("beta"), 0.0, 1.0))
+operator("HardSigmoid")(lambda n: n.b.clip(n[0] * n.attr("alpha") + n.attr("beta"), 0.0, 1.0))
 operator("HardSwish", 14)(lambda n: n[0] * n.b.clip(n[0] * (1 / 6) + 0.5, 0.0, 1.0))
-operator("LeakyRelu", 6)(lambda n: n.b.where(n[0] < 0.0, n[0] * n.attr("alpha"), n[0]))
+operator("LeakyRelu")(lambda n: n.b.where(n[0] < 0.0, n[0] * n.attr("alpha"), n[0]))
 operator("ThresholdedRelu", 10)(lambda n: n.b.where(n[0] > n.attr("alpha"), n[0], 0.0))
-operator("Elu", 6)(lambda n: n.b.where(n[0] < 0.0, _expm1(_negative(n[0])) * n.attr("alpha"), n[0]))
+operator("Elu")(lambda n: n.b.where(n[0] < 0.0, _expm1(_negative(n[0])) * n.attr("alpha"), n[0]))
 operator("Gelu", 20)(lambda n: n.b.gelu(n[0], n.choice("approximate", ("none", "tanh"))))
 operator("Cosh", 9)(lambda n: (n.b.exp(n[0]) + n.b.exp(-n[0])) * 0.5)
 operator("Sinh", 9)(lambda n: n.b.tanh(n[0]) * (n.b.exp(n[0]) + n.b.exp(-n[0])) * 0.5)
 operator("Tan", 7)(lambda n: n.b.sin(n[0]) / n.b.cos(n[0]))
 
 
-@operator("Selu", 6)
+@operator("Selu")
 def selu(n: Node) -> Value:
     x, alpha, gamma = n[0], n.attr("alpha"), float(n.attr("gamma"))
     return n.b.where(x <= 0.0, _expm1(_negative(x)) * alpha, x) * gamma
@@ -195,9 +222,11 @@ def celu(n: Node) -> Value:
     return n.b.relu(x) + _expm1(_negative(x) / alpha) * alpha
 
 
-@operator("PRelu", 7)
+@operator("PRelu")
 def p_relu(n: Node) -> Value:
     x, slope = n[0], n[1]
+    if n.opset < 7 and slope.shape != (1,):  # one slope for each channel
+        slope = n.b.reshape(slope, (-1, *(1 for _ in range(x.rank - 2))))
     return n.b.where(n.b.lt(x, 0), n.b.broadcast_to(slope, x.shape) * x, x)
 
 
@@ -209,9 +238,9 @@ def shrink(n: Node) -> Value:
     return n.b.cast(found, n[0].dtype)
 
 
-@operator("Dropout", 7, "training_mode must be false or left out")
+@operator("Dropout", note="training_mode must be false or left out; before opset 7, is_test must be 1")
 def dropout(n: Node) -> Any:
-    if n.has(2) and n.scalar(2):
+    if (n.has(2) and n.scalar(2)) or (n.defines("is_test") and not n.attr("is_test")):
         raise ArgumentError("training_mode is not supported")
     return [n[0], n.b.full(n[0].shape, 1, "bool" if n.opset >= 10 else n[0].dtype)]
 

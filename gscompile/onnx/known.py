@@ -32,7 +32,7 @@ class CannotTell(Exception):
 def fold(n: Node) -> list[Tensor] | None:
     """What a node gives, where that is integers that can be told now."""
     row = FOLDS.get(n.op)
-    if row is None or not all(t is None or _small(t) for t in n.tensors):
+    if row is None or n.defines("broadcast") or not all(t is None or _small(t) for t in n.tensors):
         return None
     try:
         found = row(n, *(_objects(t) for t in n.tensors))

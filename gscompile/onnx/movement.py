@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gscompile.dims import Dim, SymDim, ceildiv, dim_max, exact_quotient, product, shape_str
+from gscompile.dims import Dim, SymDim, ceildiv, dim_max, dim_min, exact_quotient, product, shape_str
 from gscompile.errors import ArgumentError, GraphError, ShapeError
 from gscompile.graph import Value
 from gscompile.onnx.known import LIMIT
@@ -108,9 +108,9 @@ operator("Transpose")(lambda n: n.b.transpose(n[0], n.attr("perm")))
 operator("Concat", 4)(lambda n: n.b.concat(n.values, n.attr("axis")))
 
 
-@operator("Reshape", 5)
+@operator("Reshape")
 def reshape(n: Node) -> Value:
-    x, dims = n[0], n.sizes(1)
+    x, dims = n[0], n.listed("shape", 1) or []
     if not n.attr("allowzero"):
         if len(dims) > x.rank and any(d == 0 for d in dims[x.rank :]):
             raise ShapeError(
@@ -171,21 +171,21 @@ def cut(n: Node) -> Value:
 @operator("Split", 2)
 def split(n: Node) -> Sequence[Value]:
     x, a, count = n[0], n.axis(n[0].rank), len(n.outputs)
+    d = x.shape[a]
     sizes = n.listed("split", 1)
-    if sizes is None:
-        if n.defines("num_outputs") and n.attr("num_outputs") != count:
+    if sizes is not None:
+        if len(sizes) != count:
+            raise ShapeError(f"split must have {count} elements, one for each output; got {len(sizes)}")
+        ends = [sum(sizes[: k + 1]) for k in range(count)]
+        n.b._require([("==", ends[-1], d, "the sum of split, and the axis")])
+    elif n.defines("num_outputs"):  # the last part may be shorter
+        if n.attr("num_outputs") != count:
             raise ArgumentError(f"num_outputs must be {count}, as many as there are; got {n.attr('num_outputs')}")
-        each = exact_quotient(x.shape[a], count)
-        if each is None and not (n.defines("num_outputs") and isinstance(x.shape[a], int)):
-            raise ShapeError(f"the extent {x.shape[a]} cannot be told to be {count} equal parts")
-        each = ceildiv(x.shape[a], count) if each is None else each
-        sizes = [each] * (count - 1)
-        sizes.append(x.shape[a] - product([each, count - 1]))
-    elif len(sizes) != count:
-        raise ShapeError(f"split must have {count} elements, one for each output; got {len(sizes)}")
-    ends = [sum(sizes[: k + 1]) for k in range(count)]
-    n.b._require([("==", ends[-1], x.shape[a], "the sum of split, and the axis")])
-    return [n.b.slice(x, [e - s], [e], [a]) for e, s in zip(ends, sizes, strict=True)]
+        ends = [dim_min(ceildiv(d, count) * (k + 1), d) for k in range(count)]
+    else:
+        ends = [(d // count) * (k + 1) for k in range(count)]
+        n.b._require([("==", ends[-1], d, f"{count} equal parts, and the axis")])
+    return [n.b.slice(x, [start], [end], [a]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 @operator("Trilu", 14)

@@ -12,10 +12,12 @@ def _channels(x: Value, v: Value) -> Value:
     return x.builder.reshape(v, (-1, *(1 for _ in range(x.rank - 2))))
 
 
-@operator("BatchNormalization", 9, "training_mode must be 0")
+@operator("BatchNormalization", note="training_mode must be 0; before opset 7, is_test must be 1; before 9, spatial")
 def batch_normalization(n: Node) -> Value:
-    if n.attr("training_mode"):
+    if n.attr("training_mode") or (n.defines("is_test") and not n.attr("is_test")):
         raise ArgumentError("training_mode is not supported")
+    if n.defines("spatial") and n.attr("spatial") != 1:
+        raise ArgumentError("spatial must be 1")
     b, x = n.b, n[0]
     if x.rank < 2:
         raise ShapeError(f"X must have at least two axes; got rank {x.rank}")
@@ -24,7 +26,7 @@ def batch_normalization(n: Node) -> Value:
     return b.cast((x - mean) * factor + bias, x.dtype)
 
 
-@operator("InstanceNormalization", 6)
+@operator("InstanceNormalization")
 def instance_normalization(n: Node) -> Value:
     b, x = n.b, n[0]
     axes = list(range(2, x.rank))

@@ -125,7 +125,7 @@ def subgraph() -> Any:
         (
             lambda: of(node("Split", "x", "y z", axis=1), opset=13),
             gs.ShapeError,
-            "the extent 3 cannot be told to be 2 equal parts",
+            "2 equal parts, and the axis: must be equal to 3; got 2",
         ),
     ],
 )
