@@ -7,9 +7,9 @@ the update, and ``"promise_in_bounds"`` is a promise, which where it is broken d
 through ``at`` clips and writing drops, and ``take`` and ``take_along_axis`` fill: NaN, the smallest value of a signed and the
 largest of an unsigned integer, True.
 
-A negative index counts from the end, once, before that (in ``take`` only where it fills).  Indices have any integer dtype and
-mean their value; JAX computes in int32, or in the index's own dtype where that is narrower, and takes another element where an
-index or an axis does not fit.
+A negative index counts from the end, once, before that; in ``take`` only where it fills, in ``segment_*`` never.  Indices have
+any integer dtype and mean their value; JAX computes in int32, or in the index's own dtype where that is narrower, and takes
+another element where an index or an axis does not fit.
 
 ``indices_are_sorted`` has no effect; ``unique_indices`` is a promise.  Updates that meet in one element are combined in their
 row-major order, of those that replace the last one stays; JAX leaves the order open.
@@ -448,7 +448,7 @@ def segment_sum(
 ) -> Any:
     """``out = zeros((num_segments, *data.shape[1:])); out.at[segment_ids].add(data)``.
 
-    segment_ids: any integer; a negative one counts from the end, and one out of range drops its row.  data: any dtype but bool.
+    segment_ids: any integer; one out of range, a negative one too, drops its row.  data: any dtype but bool.
     num_segments: of arrays, by default the largest segment id plus 1; values of a builder need it.  bucket_size must be None.
     """
     return _segments(
@@ -556,5 +556,6 @@ def _segment(
         place.map,
         reduction=how,
         bounds=bounds,
+        negative=False,
         unique=flag(op, "unique_indices", unique_indices),
     )

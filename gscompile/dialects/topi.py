@@ -64,7 +64,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
 
     Result: ``a.shape[:axis] + indices.shape[batch_dims:] + a.shape[axis + 1:]``.
     mode: ``"clip"``, where a negative index means 0; ``"wrap"``, modulo the extent; ``"nan"``: NaN, for floating-point a;
-    ``"fast"``: an index out of range, or negative, is an error.
+    ``"fast"``: an index out of range, or negative, is an error.  TOPI takes any other mode for ``"wrap"``; here it is an error.
     batch_dims: in every mode; TOPI has it right in ``"clip"`` only.  ``"nan"`` works without an axis too.
     """
     b = a.builder
