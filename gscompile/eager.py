@@ -232,7 +232,7 @@ class Call:
 
     @property
     def op(self) -> str:
-        return self.function.__name__
+        return self.function.__name__.lstrip("_")  # what a public function hands over to is called as that
 
     def operands(self) -> Iterator[tuple[str, Any]]:
         """The tensors, with names; those of a sequence as ``name_0, name_1, ..``."""
