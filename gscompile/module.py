@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from gscompile import _tvm as T
 from gscompile.arrays import Device, View
 from gscompile.bounds import Bounds
-from gscompile.call import Call, Signature, prepared
+from gscompile.call import Call, Extents, Signature, prepared
 from gscompile.device import CUDA, HOST, Runner, Status
 from gscompile.dims import Shape, evaluate, shape_str
 from gscompile.errors import ArgumentError, BoundsError, DeviceError, TargetError
@@ -48,6 +49,7 @@ class Module:
         self._function: Any = None
         self._status_length = status_length(len(lowered.checks))
         self._constants = [v.op.array for v in self._graph.constants]  # type: ignore[attr-defined]
+        self._local = _Record(self._status_length)
         self._device_constants: dict[Device, list[View]] = {}
 
     # -- looking
@@ -135,8 +137,13 @@ class Module:
             content of an ``out`` that is not an input.
         """
         function = self._entry()
+        if out is not None and not kwargs and self._plain:
+            quick = self._signature.quick(args, out)
+            if quick is not None:
+                self._launch(function, *quick)
+                return out
         call = prepared(self._signature, args, kwargs, out)
-        self._launch(function, call, self._pointers(call))
+        self._run(function, call, self._pointers(call))
         return call.results()
 
     def bind(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Bound:
@@ -185,8 +192,22 @@ class Module:
             *[pointer(v.ptr) for v in call.outputs],
         ]
 
-    def _launch(self, function: Any, call: Call, pointers: Sequence[ctypes.c_void_p]) -> None:
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether a call on the CPU needs neither scratch memory nor constants."""
+        return self._target.device == "cpu" and self.stats.workspace_bytes == 0 and not self._constants
+
+    def _launch(self, function: Any, pointers: Sequence[ctypes.c_void_p], extents: Extents, flags: int) -> None:
+        """Run a function that is :attr:`_plain`."""
+        record = self._local
+        function(*pointers, record.address, _NOTHING, *extents.numbers, get_num_threads(), flags)
+        if record.status[0] and self._status_length > 1:
+            raise self._bounds_error(record.status, extents.sizes)
+
+    def _run(self, function: Any, call: Call, pointers: Sequence[ctypes.c_void_p]) -> None:
         extents = call.extents
+        if self._plain:
+            return self._launch(function, pointers, extents, call.flags)
 
         def launch(status: int, workspace: int) -> None:
             function(
@@ -201,6 +222,7 @@ class Module:
         status = self._runner.run(launch, self._status_length, extents.workspace, call.inputs, call.kind, call.device)
         if status[0] and self._status_length > 1:
             raise self._bounds_error(status, extents.sizes)
+        return None
 
     @property
     def _runner(self) -> Runner:
@@ -234,6 +256,17 @@ class Module:
         return bounds_error(check, int(status[1 + 2 * slot]), int(status[2 + 2 * slot]), sizes)
 
 
+_NOTHING = ctypes.c_void_p(0)
+
+
+class _Record(threading.local):
+    """A thread's own status record, on the CPU."""
+
+    def __init__(self, length: int) -> None:
+        self.status: Status = (ctypes.c_int64 * length)()
+        self.address = ctypes.c_void_p(ctypes.addressof(self.status))
+
+
 class Bound:
     """A call on fixed arrays; see :meth:`Module.bind`."""
 
@@ -248,7 +281,7 @@ class Bound:
 
     def __call__(self) -> Any:
         """Run it; returns what :meth:`Module.bind` was given, or made, for ``out``."""
-        self._module._launch(self._function, self._call, self._pointers)
+        self._module._run(self._function, self._call, self._pointers)
         return self._result
 
     def __repr__(self) -> str:
