@@ -1,0 +1,201 @@
+"""Plants one defect at a time in the core, and shows that the tests notice every one.
+
+    python -m tests.mutate              all of them
+    python -m tests.mutate clamp        those whose name has "clamp" in it
+
+Works on a copy of the checkout; exit status 1 if a defect survives.  ``tests/unit/test_mutate.py`` keeps the list in step with
+the code.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROPERTIES = "tests/run/test_properties.py"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A change of one place in one file, and the tests that are asked."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    tests: tuple[str, ...] = (PROPERTIES,)
+
+
+BOUNDS, GATHER, MAP = "gscompile/bounds.py", "gscompile/ops/gather.py", "gscompile/index_map.py"
+SCATTER, COMPARE = "gscompile/ops/scatter.py", "gscompile/ops/elementwise/comparisons.py"
+LLVM_SCATTER = "schedules/llvm/scatter.py"
+
+DEFECTS = [
+    Defect(
+        "negatives not wrapped",
+        BOUNDS,
+        "    if not negative or T.dtype_of(value).startswith",
+        "    if True or T.dtype_of(value).startswith",
+    ),
+    Defect(
+        "clamp ignores the window",
+        BOUNDS,
+        "T.maximum(T.minimum(v, count - 1), T.const(0))",
+        "T.maximum(T.minimum(v, size - 1), T.const(0))",
+    ),
+    Defect(
+        "range ignores the window",
+        GATHER,
+        "return sizes(data[axis] - self.map.slice_size(axis) + 1)",
+        "return sizes(data[axis])",
+    ),
+    Defect(
+        "wrap without its multiple",
+        BOUNDS,
+        'T.floormod(T.cast("int64", value), safe)',
+        'T.truncmod(T.cast("int64", value), safe)',
+    ),
+    Defect(
+        "fill value zero",
+        GATHER,
+        "T.if_then_else(ok, value(), constant(self.fill, out.dtype))",
+        "T.if_then_else(ok, value(), constant(0, out.dtype))",
+    ),
+    Defect(
+        "index cut to 8 bits",
+        BOUNDS,
+        '    v = T.cast("int64", value)\n',
+        '    v = T.cast("int64", T.cast("int8", value))\n',
+    ),
+    Defect(
+        "coordinates reversed",
+        MAP,
+        "order = {d: k for k, d in enumerate(dims)}",
+        "order = {d: k for k, d in enumerate(dims[::-1])}",
+    ),
+    Defect(
+        "batch axes flattened",
+        MAP,
+        "sources: list[Source] = [Shared(grid[a]) for a in range(batch_dims)]",
+        "sources: list[Source] = [Shared(grid[0]) for a in range(batch_dims)]",
+    ),
+    Defect(
+        "vector axis always last",
+        MAP,
+        "    vector_axis %= index_rank\n",
+        "    vector_axis = index_rank - 1\n",
+        ("tests/dialects/test_topi.py",),
+    ),
+    Defect(
+        "equal extents demanded",
+        MAP,
+        '                        "<=",\n                        index[s.axis],',
+        '                        "==",\n                        index[s.axis],',
+    ),
+    Defect(
+        "negative axis taken as positive",
+        "gscompile/frontend/base.py",
+        "    return a % rank\n",
+        "    return abs(a) % rank\n",
+    ),
+    Defect(
+        "first write wins",
+        "gscompile/reductions.py",
+        "return new if self.function is None else",
+        "return old if self.function is None else",
+    ),
+    Defect(
+        "include_self ignored",
+        LLVM_SCATTER,
+        "if not op.include_self and hits is not None:",
+        "if False and hits is not None:",
+    ),
+    Defect("integer mean truncates", SCATTER, "quotient = T.floordiv(", "quotient = T.truncdiv("),
+    Defect("mean counts self always", SCATTER, "n = count + (1 if self.include_self else 0)", "n = count + 1"),
+    Defect(
+        "NaN dropped in max",
+        COMPARE,
+        "tirx.BitwiseOr(_FLOAT_COMPARISONS[name](x, y), isnan(x))",
+        "_FLOAT_COMPARISONS[name](x, y)",
+    ),
+    Defect(
+        "unsigned index taken as signed",
+        BOUNDS,
+        'value > T.const(FAR, "uint64")',
+        'value > T.const(2**64 - 1, "uint64")',
+    ),
+    Defect(
+        "16-bit sums in 16 bits",
+        "gscompile/reductions.py",
+        'return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype.compute',
+        "return dtype.compute",
+    ),
+    Defect(
+        "the last failing index reported",
+        "schedules/llvm/check.py",
+        "T.all_of([T.not_(nest.valid(g, k)), flat < T.load(nest.status, at)])",
+        "T.not_(nest.valid(g, k))",
+    ),
+    Defect(
+        "a dropped point written",
+        "schedules/llvm/scatter.py",
+        "        conditions = [ok]\n",
+        "        conditions = [None]\n",
+    ),
+    Defect(
+        "counts never cleared",
+        "schedules/llvm/scatter.py",
+        'T.store(counts, at(c), T.const(0, "int32")))',
+        'T.store(counts, at(c), T.const(1, "int32")))',
+    ),
+]
+
+
+def survives(defect: Defect) -> bool:
+    """Whether the tests pass all the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache"))
+        path = copy / defect.file
+        text = path.read_text()
+        assert text.count(defect.right) == 1, f"{defect.name}: the place is not there once in {defect.file}"
+        path.write_text(text.replace(defect.right, defect.wrong))
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-o",
+            "addopts=",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *defect.tests,
+        ]
+        done = subprocess.run(
+            command, cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, text=True
+        )
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"{defect.name}: the tests did not run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done.returncode == 0
+
+
+def main(words: list[str]) -> int:
+    chosen = [d for d in DEFECTS if not words or any(w in d.name for w in words)]
+    alive = []
+    for d in chosen:
+        lives = survives(d)
+        print(f"{'SURVIVES' if lives else 'noticed '}  {d.name}", flush=True)
+        alive += [d] if lives else []
+    print(f"{len(chosen) - len(alive)} of {len(chosen)} defects noticed")
+    return 1 if alive or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
