@@ -1,8 +1,9 @@
 """ONNX models as graphs of gscompile: ``gs.onnx.import_model`` and ``gs.onnx.Backend``.
 
 A model goes through three steps: ``read`` turns what is in the file into arrays and shapes, ``importer`` walks the nodes, and
-each node becomes calls of the builder by its row in ``OPERATORS``, which ``elementwise``, ``movement``, ``reduce``, ``index``
-and ``normalise`` fill.  ``known`` computes what can be known while the graph is built: shapes, and what is made of them.
+each node becomes calls of the builder by its row in ``OPERATORS``, which ``elementwise``, ``movement``, ``reduce``, ``index``,
+``normalise`` and ``products`` fill.  ``known`` computes what can be known while the graph is built: shapes, and what is made
+of them.
 
 Needs the package onnx: ``pip install 'gscompile[onnx]'``.
 """

@@ -21,7 +21,7 @@ from gscompile.onnx.node import OPERATORS, TENSOR_TYPES, NeedsValue, Node, Tenso
 from gscompile.onnx.read import Names, array_of, load, tensor_type
 from gscompile.types import DType, dtype
 
-for _family in ("elementwise", "index", "movement", "normalise", "reduce"):
+for _family in ("elementwise", "index", "movement", "normalise", "products", "reduce"):
     importlib.import_module(f"gscompile.onnx.{_family}")  # fills OPERATORS
 
 NEWEST = min(LATEST, onnx.defs.onnx_opset_version())

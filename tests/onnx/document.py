@@ -1,4 +1,4 @@
-"""docs/onnx.md, made from the importer's table, the operators' definitions and the list of node tests that pass.
+"""docs/onnx.md, made from the importer's table, the operators' definitions and the list of tests that pass.
 
 ``python -m tests.onnx.document`` writes it.
 """
@@ -58,6 +58,7 @@ print(b, m(np.eye(3, dtype="float32"), np.array([2, 0])), sep="\\n")
 - **Functions** of the model, and operators that ONNX defines by others, are expanded.
 - **Indices**: a negative one counts from the end, one out of range raises `BoundsError`, in every operator set; duplicates of a
   scatter are combined in row-major order. See `gscompile.dialects.onnx`.
+- **Products of matrices** (MatMul, Gemm, Einsum) are plain sums of products: exact as others are, slower than a library's.
 - **Numbers**: integers wrap; an integer divided by 0 gives 0; floats cast to integers truncate and saturate; min and max give
   NaN where any is; sums of 16-bit floats are made in float32.
 
@@ -65,10 +66,10 @@ Not supported, and refused with an error that names the node or the input: opera
 that hold graphs (If, Loop, Scan), sequences, optionals and sparse tensors, strings, complex numbers, and numbers of less than 8
 bits. Element types that are: {types}.
 
-## Node tests
+## Tests of the onnx package
 
-Of the {total} node tests of onnx {version}, {passing} pass ([the list](../tests/onnx/passing.txt)), those of all gathers and
-scatters among them; every other one is refused.
+Of its {total} tests for backends (onnx {version}: single nodes, and models that PyTorch wrote), {passing} pass ([the
+list](../tests/onnx/passing.txt)), those of all gathers and scatters among them; every other one is refused.
 
 ## Operators
 
@@ -139,11 +140,11 @@ def default(attribute: Any) -> str:
 
 
 def expanded() -> Iterable[str]:
-    """Operators without a row whose node tests pass."""
+    """Operators without a row whose tests pass."""
     passing = set(cases.passing())
     found = {
         case.model.graph.node[0].op_type
-        for name, case in cases.node_cases().items()
+        for name, case in cases.all_cases().items()
         if name in passing and len(case.model.graph.node) == 1
     }
     return sorted(found - set(OPERATORS))
@@ -153,7 +154,7 @@ def page() -> str:
     rows = "\n".join(row(OPERATORS[name]) for name in sorted(OPERATORS))
     return TEXT.format(
         types=", ".join(d.name for d in TENSOR_TYPES.values()),
-        total=len(cases.node_cases()),
+        total=len(cases.all_cases()),
         passing=len(cases.passing()),
         version=onnx.__version__,
         newest=NEWEST,

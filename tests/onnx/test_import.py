@@ -470,3 +470,66 @@ def test_the_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(gs.MissingExtraError, match=r"pip install 'gscompile\[onnx\]'"):
         gs.onnx.import_model("m.onnx")
+
+
+# -- before opset 7 ---------------------------------------------------------------------------------------------------
+
+
+def test_broadcast_was_an_attribute() -> None:
+    inputs = {"x": (F, [2, 3, 4]), "y": (F, [3])}
+    x, y = counted(2, 3, 4), counted(3) + 1
+    for op, f in (("Add", np.add), ("Div", np.divide), ("Pow", np.power)):
+        m = model([node(op, "x y", "z", broadcast=1, axis=1)], inputs, {"z": F}, opset=6)
+        np.testing.assert_allclose(run(m, x, y), f(x, y[:, None]), rtol=1e-6)
+    last = model([node("Mul", "x y", "z", broadcast=1)], {**inputs, "y": (F, [4])}, {"z": F}, opset=6)
+    np.testing.assert_array_equal(run(last, x, counted(4)), x * counted(4))
+    for n in (node("Add", "x y", "z"), node("Sum", "x y", "z")):
+        with pytest.raises(gs.ShapeError, match="shapes must be equal"):
+            run(model([n], inputs, {"z": F}, opset=6), x, y)
+    with pytest.raises(gs.ShapeError, match=r"\(3,\) does not fit into \(2, 3, 4\) from axis 3 on|axis must be in"):
+        run(model([node("Add", "x y", "z", broadcast=1, axis=3)], inputs, {"z": F}, opset=6), x, y)
+
+
+# -- products ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 1, 2, 3), (4, 3, 6)), ((2, 0), (0, 3))],
+)
+def test_matmul(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    m = model([node("MatMul", "x y", "z")], {"x": (F, x), "y": (F, y)}, {"z": F})
+    a, b = np.sin(counted(*x)), np.cos(counted(*y))
+    np.testing.assert_allclose(run(m, a, b), a @ b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "equation",
+    ["ij,jk->ik", "ij,jk", "bij,bjk->kbi", "ii->i", "ii", "iij->j", "i,j->ji", "...ij,...jk->...ik", "...i->...", "ba"],
+)
+def test_einsum(equation: str) -> None:
+    extents = {"i": 3, "j": 4, "k": 2, "b": 5, "a": 3}
+    terms = equation.partition("->")[0].split(",")
+    arrays = []
+    for k, t in enumerate(terms):
+        shape = ([2, 3][k:] if "..." in t else []) + [extents[c] for c in t if c.isalpha()]
+        arrays.append(np.sin(counted(*shape)).astype(F))
+    inputs = {f"x{k}": (F, list(a.shape)) for k, a in enumerate(arrays)}
+    m = model([h.make_node("Einsum", list(inputs), ["y"], equation=equation)], inputs, {"y": F})
+    np.testing.assert_allclose(run(m, *arrays), np.einsum(equation, *arrays), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("equation", "message"),
+    [
+        ("ij,j", "has 2 terms for 1 inputs"),
+        ("i1->i", "may hold letters"),
+        ("ijk", r"input 0 must have rank 3; got \(2, 2\)"),
+        ("ij->k", "one that no input has"),
+        ("ij->ii", "names a letter twice"),
+    ],
+)
+def test_equations_that_are_refused(equation: str, message: str) -> None:
+    m = model([node("Einsum", "x", "y", equation=equation)], {"x": (F, [2, 2])}, {"y": F})
+    with pytest.raises(gs.GSError, match=message):
+        run(m, counted(2, 2))
