@@ -22,8 +22,8 @@ from tests.dialects.differential import Against, Draw, Refused, as_arrays, outco
 from tests.oracle import Array
 
 HERE = Path(__file__).parent
-SEEDS = range(1000, 1040)  # of the calls that are recorded: the first few that are small
-COUNT, BYTES = 10, 2500
+SEEDS = range(1000, 1060)  # of the calls that are recorded: the first few that are small
+RESULTS, REFUSALS, BYTES = 8, 3, 2500
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,16 @@ def record(name: str) -> None:
     write = Writer()
     calls = []
     for function in framework.CASES:
-        small = [c for c in drawn(framework, function, SEEDS) if len(Writer.of(c.args).data) <= BYTES]
-        for call in small[:COUNT]:
+        left = {True: REFUSALS, False: RESULTS}
+        for call in drawn(framework, function, SEEDS):
+            if len(Writer.of(call.args).data) > BYTES:
+                continue
             result = outcome(lambda: framework.judge(call))  # noqa: B023
-            gives = None if isinstance(result, Refused) else write(as_arrays(result))
-            calls.append({**asdict(call), "args": write(list(call.args)), "gives": gives})
+            refused = isinstance(result, Refused)
+            left[refused] -= 1
+            if left[refused] >= 0:
+                gives = None if refused else write(as_arrays(result))
+                calls.append({**asdict(call), "args": write(list(call.args)), "gives": gives})
     index = json.dumps({"version": framework.version(), "calls": calls}).encode()
     np.savez_compressed(
         HERE / f"{name}.npz", index=np.frombuffer(index, "u1"), data=np.frombuffer(bytes(write.data), "u1")

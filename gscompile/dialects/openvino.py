@@ -1,0 +1,261 @@
+"""OpenVINO: the operations of its opsets, as OpenVINO 2026.4 computes them on the CPU.
+
+A function is an operation's name in the Python opsets with the version of its specification: ``gather_8`` is Gather-8, that is
+``openvino.opset8.gather``.
+
+Indices mean their value, whatever their dtype: the CPU plugin cuts 64-bit ones to 32 bits.  Duplicates are combined in the
+order of the index.  Where the plugin reads memory outside a tensor, or with one thread gives what its output happened to
+hold, an index out of range raises BoundsError here.  Sums of 16-bit floats accumulate in float32 and round once.
+"""
+
+from __future__ import annotations
+
+from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank, need_same_dtype, truncated_quotient
+from gscompile.dialects._rules import without_nan as ignoring_nan
+from gscompile.dims import product, shape_str
+from gscompile.eager import Tensor, operator
+from gscompile.errors import ArgumentError, DTypeError, ShapeError
+from gscompile.frontend.base import axis_of, flag, int_of
+from gscompile.graph import Value
+
+_INDEX = ("int32", "int64")
+_ELEMENTS = {"none": "update", "sum": "add", "prod": "mul", "min": "min", "max": "max", "mean": "mean"}
+_ND = {"none": "update", "sum": "add", "sub": "sub", "prod": "mul", "min": "min", "max": "max"}
+
+
+# -- gathers ------------------------------------------------------------------------------------------------------------
+
+
+@operator
+def gather_1(data: Tensor, indices: Tensor, axis: int) -> Value:
+    """Gather-1: slices of data along axis; an index that is negative or too large gives zeros.
+
+    (Of data with one axis the plugin may give what lies beside it in memory.)
+
+    data: rank 1 or more; indices: any integer dtype; ``out.shape = data.shape[:axis] + indices.shape + data.shape[axis + 1:]``.
+    """
+    return _gather("gather_1", data, indices, axis, 0, negative=False)
+
+
+@operator
+def gather_7(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> Value:
+    """Gather-7: :func:`gather_1` with batch axes, of equal extents; ``batch_dims`` counts from indices' rank if negative."""
+    return _gather("gather_7", data, indices, axis, batch_dims, negative=False)
+
+
+@operator
+def gather_8(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> Value:
+    """Gather-8: :func:`gather_7` where a negative index counts from the end, once; out of range it gives zeros."""
+    return _gather("gather_8", data, indices, axis, batch_dims, negative=True)
+
+
+def _gather(op: str, data: Value, indices: Value, axis: int, batch_dims: int, negative: bool) -> Value:
+    need_dtype(op, "indices", indices, INTEGERS)
+    need_rank(op, "data", data, 1, 8)
+    return data.builder.take(data, indices, axis, batch_dims, bounds="fill", negative=negative)
+
+
+@operator
+def gather_elements_6(data: Tensor, indices: Tensor, axis: int = 0) -> Value:
+    """GatherElements-6: ``out[i][j][k] = data[indices[i][j][k]][j][k]`` for axis = 0.
+
+    indices: int32 or int64, data's rank, 1 or more, and its extents on the other axes.  A negative index counts from the end,
+    out of range it is an error.
+    """
+    need_dtype("gather_elements_6", "indices", indices, _INDEX)
+    a = _like_data("gather_elements_6", data, indices, axis)
+    b = data.builder
+    what = f"gather_elements_6: indices {shape_str(indices.shape)} like data {shape_str(data.shape)}"
+    pairs = enumerate(zip(indices.shape, data.shape, strict=True))
+    b._require([("==", i, d, f"{what}, on axis {k}") for k, (i, d) in pairs if k != a])
+    return b.gather(data, indices, a)
+
+
+def _like_data(op: str, data: Value, indices: Value, axis: int) -> int:
+    """The axis, where data and indices have one rank of at least 1."""
+    need_rank(op, "data", data, 1, 8)
+    need_rank(op, "indices", indices, data.rank)
+    return axis_of(op, "axis", axis, data.rank)
+
+
+@operator
+def gather_nd_5(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
+    """GatherND-5: :func:`gather_nd_8` with the batch axes of the result made one."""
+    b = data.builder
+    found = _gather_nd("gather_nd_5", data, indices, batch_dims)
+    merged = (product(found.shape[:batch_dims]), *found.shape[batch_dims:])
+    return b.reshape(found, merged) if batch_dims > 1 else found
+
+
+@operator
+def gather_nd_8(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
+    """GatherND-8: slices of data at the index vectors along indices' last axis.
+
+    indices: any integer dtype, rank 1 or more; ``out.shape = indices.shape[:-1] + data.shape[batch_dims + m:]`` for vectors of
+    length m, at least 1 (without components the plugin's result is not determined); ``batch_dims`` less than both ranks.  A
+    negative index counts from the end.  An index out of range is an error here; the plugin reads memory outside data.
+    """
+    return _gather_nd("gather_nd_8", data, indices, batch_dims)
+
+
+def _gather_nd(op: str, data: Value, indices: Value, batch_dims: int) -> Value:
+    need_dtype(op, "indices", indices, INTEGERS)
+    need_rank(op, "data", data, 1, 8)
+    need_rank(op, "indices", indices, 1, 8)
+    batch = int_of(op, "batch_dims", batch_dims)
+    if not 0 <= batch < min(data.rank, indices.rank):
+        raise ShapeError(
+            f"{op}: batch_dims must be in [0, {min(data.rank, indices.rank) - 1}] for data {shape_str(data.shape)} and "
+            f"indices {shape_str(indices.shape)}; got {batch}"
+        )
+    _need_components(op, indices)
+    return data.builder.gather_nd(data, indices, batch_dims=batch)
+
+
+def _need_components(op: str, indices: Value) -> None:
+    if indices.shape[-1] == 0:
+        raise ShapeError(f"{op}: index vectors must not be empty; got indices {shape_str(indices.shape)}")
+
+
+@operator
+def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end_token: Tensor) -> Value:
+    """GatherTree-1: whole beams of a beam search, traced back from each beam's last step.
+
+    step_ids, parent_idx: (max_time, batch, beam), max_time fixed; max_seq_len: (batch,); end_token: a scalar; all of one dtype,
+    any number.  A beam's path starts at step ``min(max_time, max_seq_len) - 1``; what follows that, and what follows the first
+    end_token on a path, is end_token.  A sequence of length 0 or less is all end_token, where the plugin leaves its output as
+    it was.  A parent out of ``[0, beam)`` that a path visits is an error, where the plugin reads memory outside step_ids.
+    """
+    op, b = "gather_tree_1", step_ids.builder
+    need_dtype(op, "step_ids", step_ids, (*FLOATS, *INTEGERS))
+    for name, x, rank in (("parent_idx", parent_idx, 3), ("max_seq_len", max_seq_len, 1), ("end_token", end_token, 0)):
+        need_same_dtype(op, name, x, "step_ids", step_ids)
+        need_rank(op, name, x, rank)
+    need_rank(op, "step_ids", step_ids, 3)
+    time, batch, beam = step_ids.shape
+    if not isinstance(time, int):
+        raise ShapeError(f"{op}: step_ids must have a fixed first extent; got {shape_str(step_ids.shape)}")
+    if time == 0:
+        return step_ids
+    what = f"{op}: parent_idx {shape_str(parent_idx.shape)} like step_ids {shape_str(step_ids.shape)}"
+    pairs = zip(parent_idx.shape, step_ids.shape, strict=True)
+    b._require([("==", p, s, f"{what}, on axis {a}") for a, (p, s) in enumerate(pairs)])
+    b._require([("==", max_seq_len.shape[0], batch, f"{op}: max_seq_len on axis 0")])
+    last = b.unsqueeze(b.minimum(b.cast(max_seq_len, "int64"), time) - 1, 1)
+    at = own = b.iota((batch, beam), axis=1)
+    steps: list[Value] = []
+    for t in reversed(range(time)):
+        at = b.where(last == t, own, b.where(last > t, at, 0))
+        step = b.gather(b.getitem(step_ids, t), at, 1, negative=False)
+        steps.insert(0, b.where(last >= t, step, end_token))
+        if t:
+            at = b.cast(b.gather(b.getitem(parent_idx, t), at, 1, negative=False), "int64")
+    path = b.stack(steps, 0)
+    first = b.min(b.where(path == end_token, b.iota(path.shape), time), 0)
+    return b.where(b.iota(path.shape) > first, end_token, path)
+
+
+# -- scatters -----------------------------------------------------------------------------------------------------------
+
+
+@operator
+def scatter_update_3(data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Value:
+    """ScatterUpdate-3: a copy of data with its slices along axis at indices replaced; the last of duplicates wins.
+
+    data: rank 1 or more; indices: any integer dtype, rank 1 or more; updates: data's dtype, ``updates.shape = data.shape[:axis] +
+    indices.shape + data.shape[axis + 1:]``.  An index out of ``[0, extent)`` is an error.
+    """
+    op, b = "scatter_update_3", data.builder
+    need_dtype(op, "indices", indices, INTEGERS)
+    need_rank(op, "data", data, 1, 8)
+    need_rank(op, "indices", indices, 1, 8)
+    return b.put(data, indices, updates, axis, negative=False)
+
+
+@operator
+def scatter_elements_update_3(data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Value:
+    """ScatterElementsUpdate-3: ``out = data; out[indices[i][j][k]][j][k] = updates[i][j][k]`` for axis = 0.
+
+    indices: any integer dtype, data's rank, 1 or more, on the other axes at most data's extents (the plugin lets longer ones run
+    into the next row); updates: data's dtype, indices' shape.  A negative index counts from the end, out of range it is an
+    error.  The last of duplicates wins.
+    """
+    return _scatter_elements("scatter_elements_update_3", data, indices, updates, axis, "none", True)
+
+
+@operator
+def scatter_elements_update_12(
+    data: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str = "none", use_init_val: bool = True
+) -> Value:
+    """ScatterElementsUpdate-12: :func:`scatter_elements_update_3` with reduction: none, sum, prod, min, max, mean (not of bool).
+
+    use_init_val: whether data's own value takes part where something arrives.  Of bool, sum and max are *or*, prod and min
+    *and*.  A mean of integers is truncated, as the plugin does; the specification says it rounds down.  Sums of integers
+    wrap.  min and max keep a NaN of data and ignore one of updates; with ``use_init_val=False`` NaN gives NaN, where the plugin
+    gives the dtype's highest or lowest value.
+    """
+    return _scatter_elements("scatter_elements_update_12", data, indices, updates, axis, reduction, use_init_val)
+
+
+def _scatter_elements(
+    op: str, data: Value, indices: Value, updates: Value, axis: int, reduction: str, use_init_val: bool
+) -> Value:
+    b = data.builder
+    need_dtype(op, "indices", indices, INTEGERS)
+    a = _like_data(op, data, indices, axis)
+    how, keep = _reduction(op, reduction, _ELEMENTS), flag(op, "use_init_val", use_init_val)
+    if how in ("min", "max") and keep:
+        updates = ignoring_nan(updates, how)
+    if how == "mean" and data.dtype.kind == "b":
+        raise DTypeError(f"{op}: reduction 'mean' is not supported for bool")
+    if how != "mean" or data.dtype.is_float:
+        return b.scatter(data, indices, updates, a, reduction=how, include_self=keep)
+    total = b.scatter(data, indices, updates, a, reduction="add", include_self=keep)
+    count = b.scatter(b.full(data.shape, 1, "int64"), indices, 1, a, reduction="add", include_self=keep)
+    wide = total if data.dtype.bits == 64 else b.cast(total, "int64")
+    if data.dtype.name == "uint64":
+        return total // b.cast(count, "uint64")
+    return b.cast(truncated_quotient(wide, count), data.dtype)
+
+
+def _reduction(op: str, reduction: str, table: dict[str, str]) -> str:
+    if reduction not in table:
+        raise ArgumentError(f"{op}: reduction must be {' or '.join(table)}; got {reduction!r}")
+    return table[reduction]
+
+
+@operator
+def scatter_nd_update_3(data: Tensor, indices: Tensor, updates: Tensor) -> Value:
+    """ScatterNDUpdate-3 (``openvino.opset4`` in Python): a copy of data with updates at index vectors.
+
+    data: rank 1 or more; indices: int32 or int64, rank 1 or more; updates: data's dtype, ``updates.shape = indices.shape[:-1] +
+    data.shape[m:]`` for vectors of length m, at least 1 (without components the plugin's result is not determined).  A negative
+    index counts from the end, out of range it is an error.  The last of duplicates wins.
+    """
+    return _scatter_nd("scatter_nd_update_3", data, indices, updates, "none")
+
+
+@operator
+def scatter_nd_update_15(data: Tensor, indices: Tensor, updates: Tensor, reduction: str | None = None) -> Value:
+    """ScatterNDUpdate-15: :func:`scatter_nd_update_3` with reduction: none, sum, sub, prod, min, max.
+
+    Of bool, sum and max are *or*, sub is *xor*, prod and min are *and*.  min and max keep a NaN of data and ignore one of
+    updates.
+    """
+    return _scatter_nd("scatter_nd_update_15", data, indices, updates, "none" if reduction is None else reduction)
+
+
+def _scatter_nd(op: str, data: Value, indices: Value, updates: Value, reduction: str) -> Value:
+    b = data.builder
+    need_dtype(op, "indices", indices, _INDEX)
+    need_rank(op, "data", data, 1, 8)
+    need_rank(op, "indices", indices, 1, 8)
+    _need_components(op, indices)
+    how = _reduction(op, reduction, _ND)
+    if how in ("min", "max"):
+        updates = ignoring_nan(updates, how)
+    if how == "sub" and data.dtype.kind == "b":  # xor: the lowest bit of how many there are
+        need_same_dtype(op, "updates", updates, "data", data)
+        ones = b.scatter_nd(b.cast(data, "uint8"), indices, b.cast(updates, "uint8"), reduction="add")
+        return b.cast(b.bitwise_and(ones, 1), "bool")
+    return b.scatter_nd(data, indices, updates, reduction=how)

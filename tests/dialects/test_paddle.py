@@ -1,0 +1,71 @@
+"""gscompile.dialects.paddle against PaddlePaddle on the CPU; recorded calls where it is not installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.dialects import paddle as gp
+from tests.dialects.recorded import against_all, drawn, recorded, replay
+from tests.dialects.recorded import paddle as calls
+from tests.frameworks import need
+
+
+@pytest.mark.parametrize("function", calls.CASES)
+def test_recorded(function: str) -> None:
+    version, kept = recorded("paddle")
+    chosen = [(call, replay(gives)) for call, gives in kept if call.function == function]
+    assert against_all(gp, chosen, f"{version}, recorded") >= 5
+
+
+@pytest.mark.parametrize("function", calls.CASES)
+def test_against_the_cpu(function: str) -> None:
+    need("paddle")
+    some = [(c, lambda c=c: calls.judge(c)) for c in drawn(calls, function, range(60))]
+    assert against_all(gp, some, calls.version()) >= 20
+
+
+def test_what_differs_and_what_is_refused() -> None:
+    x, i = np.arange(6, dtype="f4").reshape(3, 2), np.array([0, 2])
+    with pytest.raises(gs.BoundsError, match="is empty"):  # Paddle returns memory that is not the tensor's
+        gp.gather(x[:0], i)
+    with pytest.raises(gs.ArgumentError, match="reduce must be"):
+        gp.put_along_axis(x, i[None], x[:1], 0, "max")
+    with pytest.raises(gs.ShapeError, match=r"\(n, 1\)"):
+        gp.gather(x, i[None])
+    with pytest.raises(gs.DTypeError, match="x must have dtype"):
+        gp.scatter(x > 0, i, x[:2] > 0)
+    longer = np.zeros((1, 3), "i8")  # Paddle writes to other memory
+    with pytest.raises(gs.ShapeError, match="shared with data"):
+        gp.put_along_axis(x, longer, np.ones((1, 3), "f4"), 0)
+    nan = np.array([np.nan, 1.0], "f4")
+    same = np.array([0, 0])
+    np.testing.assert_array_equal(gp.put_along_axis(x[:, 0], same, nan, 0, "amin", True), x[:, 0])
+    np.testing.assert_array_equal(gp.put_along_axis(x[:, 0], same, nan[::-1], 0, "amax", False), [np.nan, 2, 4])
+    half = x.astype("f2")  # Paddle's CPU has no float16, its GPU does
+    np.testing.assert_array_equal(gp.scatter(half, i, half[:2]), [[0, 1], [2, 3], [2, 3]])
+
+
+def test_sizes_known_only_at_run_time() -> None:
+    b = gs.Builder("all")
+    x, u = b.input("x", ("n", "m"), "float32"), b.input("u", ("k", "m"), "float32")
+    i, j = b.input("i", ("k",), "int32"), b.input("j", ("k", "m"), "int64")
+    b.output(
+        gp.gather(x, i),
+        gp.index_select(x, i, 1),
+        gp.gather_nd(x, b.unsqueeze(i, 1)),
+        gp.scatter(x, i, u, False),
+        gp.scatter_nd(b.unsqueeze(i, 1), u, x.shape),
+        gp.take_along_axis(x, j, 0),
+        gp.put_along_axis(x, j, u, 0, "add"),
+    )
+    x_, u_ = np.arange(6, dtype="f4").reshape(3, 2), np.array([[5, 7], [1, 2]], "f4")
+    got = b.build()(x_, u_, np.array([1, -2], "i4"), np.array([[0, 1], [0, 2]]))
+    np.testing.assert_array_equal(got[0], x_[[1, 1]])
+    np.testing.assert_array_equal(got[1], x_[:, [1, 0]])
+    np.testing.assert_array_equal(got[2], x_[[1, 1]])
+    np.testing.assert_array_equal(got[3], [[0, 1], [6, 9], [4, 5]])
+    np.testing.assert_array_equal(got[4], [[0, 0], [6, 9], [0, 0]])
+    np.testing.assert_array_equal(got[5], [[0, 3], [0, 5]])
+    np.testing.assert_array_equal(got[6], [[6, 1], [2, 10], [4, 7]])
