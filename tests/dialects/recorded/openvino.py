@@ -47,11 +47,13 @@ def tensor(ov: Any, x: Array) -> Any:
 
 
 def is_safe(call: Call) -> bool:
-    """Whether a call may be made: Gather stops the process where something is empty.
+    """Whether a call may be made: Gather stops the process where something is empty, and where few bytes are gathered by batch.
 
     No call has an index out of range where the plugin would touch other memory.
     """
-    return not call.function.startswith("gather_") or all(a.size for a in call.args)
+    if not call.function.startswith("gather_"):
+        return True
+    return all(a.size for a in call.args) and (call.args[0].itemsize > 1 or not call.options.get("batch_dims"))
 
 
 def held(d: Draw, shape: Sequence[int], dtype: str) -> Array:
