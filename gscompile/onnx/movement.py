@@ -66,6 +66,8 @@ def constant_of_shape(n: Node) -> Any:
     if array.size != 1:
         raise ShapeError(f"value must have one element; got shape {array.shape}")
     numbers = [k for k in dims if isinstance(k, int)]
+    if any(k < 0 for k in numbers):
+        raise ShapeError(f"input must not hold a negative extent; got {shape_str(dims)}")
     if numbers == dims and not d.is_float and np.prod(numbers) <= LIMIT:
         return Tensor(n.outputs[0], d, np.full(numbers, array.item(), d.numpy))
     return n.b.full(dims, array.item(), d)

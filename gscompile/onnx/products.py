@@ -44,7 +44,7 @@ def product(x: Value, y: Value) -> Value:
     return b.sum(b.unsqueeze(x, rank) * b.unsqueeze(y, rank - 2), rank - 1)
 
 
-@operator("Gemm", 7)
+@operator("Gemm")
 def gemm(n: Node) -> Value:
     b = n.b
     if n[0].rank != 2 or n[1].rank != 2:
