@@ -88,7 +88,7 @@ class Writer:
         return writer
 
     def __call__(self, x: Any) -> Any:
-        if isinstance(x, np.ndarray):
+        if isinstance(x, (np.ndarray, np.generic)):
             place = {"dtype": x.dtype.name, "shape": x.shape, "at": len(self.data)}
             self.data += x.tobytes()
             return place

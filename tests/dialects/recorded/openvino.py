@@ -62,7 +62,7 @@ def held(d: Draw, shape: Sequence[int], dtype: str) -> Array:
     if dtype == "float64":
         return np.asarray(np.where(np.isinf(x), 9, x).astype("float32").astype(dtype))
     if dtype in ("uint32", "int64", "uint64"):
-        return (x & x.dtype.type(2**31 - 1)) - x.dtype.type(9 if dtype == "int64" else 0)
+        return np.asarray((x & x.dtype.type(2**31 - 1)) - x.dtype.type(9 if dtype == "int64" else 0))
     return x
 
 
@@ -77,7 +77,7 @@ def gather(version: int) -> Callable[[Draw], Call]:
             grid[0] += 1
         wild = 0.3 if len(shape) > 1 else 0  # of data with one axis the plugin may read what lies beside it
         i = d.index(grid, shape[axis], d.choice(("int64", "int32", "int8", "uint8", "int16", "uint16")), wild=wild)
-        i = np.clip(i, -(2**31), 2**31 - 1).astype(i.dtype)  # the plugin cuts indices to 32 bits
+        i = np.asarray(np.clip(i, -(2**31), 2**31 - 1).astype(i.dtype))  # the plugin cuts indices to 32 bits
         if d.maybe(0.05):
             axis += len(shape)
         options = {"axis": axis}
