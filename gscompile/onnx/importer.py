@@ -180,7 +180,7 @@ class _Import:
         schema = schema_of(proto.op_type, opset)
         attributes = attributes_of(schema, given)
         node = Node(self.b, proto.op_type, opset, schema, tensors, attributes, list(proto.output), self.directory)
-        check_inputs(node)
+        check_operands(node)
         row = OPERATORS.get(proto.op_type)
         if row is not None and opset >= row.since:
             found = known_elements.fold(node)
@@ -292,8 +292,10 @@ def python_value(attribute: Any) -> Any:
 # -- inputs and outputs -----------------------------------------------------------------------------------------------
 
 
-def check_inputs(n: Node) -> None:
-    """Raises unless a node's inputs are as many, and of the types, that the definition says."""
+def check_operands(n: Node) -> None:
+    """Raises unless a node's inputs are as many, and of the types, that the definition says, and its outputs as many."""
+    if len(n.outputs) < n.schema.min_output:
+        raise GraphError(f"gives at least {n.schema.min_output} outputs; the model names {len(n.outputs)}")
     formals = n.schema.inputs
     if len(n) > n.schema.max_input:
         raise GraphError(f"takes at most {n.schema.max_input} inputs; got {len(n)}")

@@ -70,6 +70,7 @@ def subgraph() -> Any:
         (lambda: of(node("Neg", "x", "z")), gs.GraphError, "no node gives the output 'y'"),
         (lambda: of(node("Gather", "x -", "y")), gs.GraphError, "input 1, indices, is missing"),
         (lambda: of(node("Gather", "x", "y")), gs.GraphError, "input 1, indices, is missing"),
+        (lambda: of(node("Neg", "x", "")), gs.GraphError, "gives at least 1 outputs; the model names 0"),
         (lambda: of(node("Neg", "x x", "y")), gs.GraphError, "takes at most 1 inputs; got 2"),
         (lambda: of(node("Neg", "x", "y z")), gs.GraphError, "output 1, 'z', is not supported"),
         (lambda: of(node("Gather", "x x", "y")), gs.DTypeError, "input 1, indices, cannot be float32 in opset 13"),
