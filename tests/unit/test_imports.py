@@ -7,7 +7,15 @@ import sys
 
 import pytest
 
-FIRST = ["gscompile", "schedules", "schedules.rule", "schedules.llvm", "schedules.cuda", "gscompile.te", "gscompile.nests"]
+FIRST = [
+    "gscompile",
+    "schedules",
+    "schedules.rule",
+    "schedules.llvm",
+    "schedules.cuda",
+    "gscompile.te",
+    "gscompile.nests",
+]
 
 
 @pytest.mark.parametrize("module", FIRST)
