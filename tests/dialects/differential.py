@@ -113,7 +113,8 @@ class Against:
             assert not isinstance(got, Refused), f"{self.function}: {got}"
             same(as_arrays(got)[0], np.asarray(want), 0, True)
             if not isinstance(other, Refused):
-                assert not np.array_equal(as_arrays(other)[0], np.asarray(want)), f"{self.judge} gives the same"
+                theirs_too = np.array_equal(as_arrays(other)[0], np.asarray(want), equal_nan=True)
+                assert not theirs_too, f"{self.judge} gives the same"
         COUNTS[self.dialect, self.function, self.judge] += 1
 
 
