@@ -181,7 +181,7 @@ def survives(defect: Defect) -> bool:
         done = subprocess.run(
             command, cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, text=True
         )
-        if done.returncode not in (0, 1):
+        if done.returncode > 1:  # below 0: a signal, such as a write outside a tensor gives, ended the tests
             raise RuntimeError(f"{defect.name}: the tests did not run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         return done.returncode == 0
 
