@@ -200,7 +200,8 @@ WORKLOADS: dict[str, Workload] = {
         _elements("elements_first", (4096, 1024), (4096, 1024), 0),
         _points("nd_slices", (8, 128, 128, 64), 100_000),
         _points("nd_points", (1024, 1024), 1_000_000),
-        _put("scatter_nd_rows", 214_272, 64, "update", lambda rng: rng.integers(0, 214_272, 30_000)),
+        # no duplicates: most peers leave it to chance which of several rows stays
+        _put("scatter_nd_rows", 214_272, 64, "update", lambda rng: rng.permutation(214_272)[:30_000]),
         _put("index_add_rows", 10_000, 64, "add", lambda rng: zipf(rng, 0.8, 10_000, 200_000)),
         _put("index_add_sorted", 10_000, 64, "add", lambda rng: np.sort(zipf(rng, 0.8, 10_000, 200_000))),
         _elements_add_first(),
