@@ -317,10 +317,6 @@ def thread_binding(tag: str, extent: Any, body: Body, name: str) -> Stmt:
     return tirx.For(v, int64(0), int64(extent), tirx.ForKind.THREAD_BINDING, body(v), iv)
 
 
-def while_(condition: Expr, body: Stmt) -> Stmt:
-    return tirx.While(condition, body)
-
-
 # -- functions --------------------------------------------------------------------------------------------------------
 
 
@@ -361,11 +357,6 @@ def host_cpu() -> str:
 
 def config_threadpool(mode: int, threads: int) -> None:
     tvm.get_global_func("runtime.config_threadpool")(mode, threads)
-
-
-def pool_threads() -> int:
-    """How many threads a parallel loop runs on."""
-    return int(tvm.get_global_func("runtime.NumThreads")())
 
 
 def vector_bytes(target: Any) -> int:
@@ -458,12 +449,6 @@ def as_choice(x: Expr) -> tuple[Expr, Expr, Expr] | None:
 def extents(buf: Buffer) -> list[Expr]:
     """The extents of a buffer."""
     return [int64(d) for d in buf.ty.shape]
-
-
-def last_extent(buf: Buffer) -> int | None:
-    """The innermost extent of a buffer if it is known."""
-    shape = buf.ty.shape
-    return constant_value(shape[len(shape) - 1])
 
 
 def serial_device(

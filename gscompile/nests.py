@@ -179,13 +179,3 @@ def status_position(slot: int) -> Expr:
 
 def status_length(checks: int) -> int:
     return 1 + 2 * checks
-
-
-def extent_product(shape: Sequence[Dim]) -> int | None:
-    """The number of cells of a box if it is known."""
-    total = 1
-    for d in shape:
-        if not isinstance(d, int):
-            return None
-        total *= d
-    return total

@@ -38,7 +38,7 @@ def is_run(value: Callable[[Expr], Expr], width: int) -> bool:
         return False
     (buf, at), (_, beside) = a.source, b.source
     rows = all(T.same_expr(x, y) for x, y in zip(at[:-1], beside[:-1], strict=True))
-    return rows and T.constant_value(at[-1] - here) == 0 and T.last_extent(buf) == width
+    return rows and T.constant_value(at[-1] - here) == 0 and T.constant_value(T.extents(buf)[-1]) == width
 
 
 def common_axes(nest: MapNest, sizes: Sizes) -> int:

@@ -14,7 +14,7 @@ from gscompile.ops.base import Coords, Element, Sizes, Stored, nested
 from gscompile.ops.elementwise import cast
 from gscompile.ops.gather import Addressing
 from gscompile.reductions import Reduction
-from gscompile.types import DTYPES, DType, TensorType
+from gscompile.types import DTYPES, DType
 
 if TYPE_CHECKING:
     from gscompile.graph import Value
@@ -129,8 +129,3 @@ def formula(op: Scatter, out: Buffer, dtype: DType, data: Element, index: Elemen
         nested("p", sizes.shape(points), point),
         nested("c", extents, end),
     )
-
-
-def src_type(op: Addressing, data: TensorType, index: TensorType) -> TensorType:
-    """The type src must have."""
-    return TensorType(op.map.points_shape(data.shape, index.shape), data.dtype)
