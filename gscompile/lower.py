@@ -40,7 +40,7 @@ from gscompile.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords
 from gscompile.ops.scatter import Scatter
 from gscompile.plan import Plan, plan
 from gscompile.types import DTYPES, DType, TensorType
-from schedules import Context, Rule, Target, schedule
+from schedules import Checked, Context, Rule, Target, schedule
 
 WORKSPACE_ALIGN = 64
 
@@ -112,6 +112,7 @@ class ValueElement:
     lowering: Lowering
     value: Value
     trace: list[tuple[Buffer, list[Expr]]] | None = None
+    checked: bool = True
 
     @property
     def type(self) -> TensorType:
@@ -131,7 +132,7 @@ class ValueElement:
         op = self.value.op
         assert isinstance(op, Inline), f"{self.value.name} is read before it is stored"
         if isinstance(op, Gather):
-            op = replace(op, checked=True)
+            op = replace(op, checked=self.checked)
         args = [ValueElement(self.lowering, a, self.trace) for a in self.value.args]
         return op.element(args, self.value.type, coords, self.lowering.sizes)
 
@@ -183,15 +184,31 @@ class Lowering:
     # -- nests
 
     def emit(self, nest: Nest) -> None:
-        """Schedule a nest and add it to the function."""
+        """Schedule a nest and its check, and add them to the function."""
         rule, stmt = schedule(nest, self.context, self.rules)
+        check = nest.check if isinstance(nest, (MapNest, ScatterNest)) else None
+        if isinstance(stmt, Checked):
+            assert check is not None, f"rule {rule} has taken over a check that {nest.name} does not have"
+            failed = status_failed(self.status)
+            in_place = nest.in_place if isinstance(nest, ScatterNest) else None
+            if in_place is not None:
+                self.body.append(T.if_(T.all_of([self.context.guard, in_place]), self.scheduled(check)))
+            stmt = T.seq(stmt.stmt, T.if_(failed, self.scheduled(check)))
+        elif check is not None:
+            self.emit(check)
         if self.target.kind == "llvm":
             stmt = T.if_(self.context.guard, stmt)
         self.body.append(stmt)
         if not isinstance(nest, CheckNest):
             self.kernels.append((nest.name, rule))
 
-    def check(self, value: Value) -> None:
+    def scheduled(self, check: CheckNest) -> Stmt:
+        """A check's statement, not yet part of the function."""
+        _, stmt = schedule(check, self.context, self.rules)
+        assert not isinstance(stmt, Checked)
+        return stmt
+
+    def check(self, value: Value) -> CheckNest:
         """The index check of a gather or scatter."""
         op = value.op
         assert isinstance(op, (Gather, Scatter))
@@ -199,19 +216,21 @@ class Lowering:
         element = self.element(index)
         slot = len(self.checks)
         self.checks.append(Check(value.name, index.name, a, data.shape, index.shape, index.dtype))
-        self.emit(
-            CheckNest(
-                f"{value.name}_check",
-                a.map.grid_shape(index.shape),
-                index.shape,
-                a.map.components,
-                lambda g, k: a.valid(k, element, g, data.shape, self.sizes),
-                a.index_position,
-                lambda at: T.cast("int64", element(*at)),
-                self.status,
-                slot,
-            )
+        return CheckNest(
+            f"{value.name}_check",
+            a.map.grid_shape(index.shape),
+            index.shape,
+            a.map.components,
+            lambda g, k: a.valid(k, element, g, data.shape, self.sizes),
+            a.index_position,
+            lambda at: T.cast("int64", element(*at)),
+            self.status,
+            slot,
         )
+
+    def taken_over(self, value: Value) -> CheckNest | None:
+        """The check that the nest of a value may take over."""
+        return self.check(value) if id(value) in self.plan.joined and self.target.kind == "llvm" else None
 
     def storage(self, value: Value) -> Buffer:
         """Where a value is stored: the output that it is, or scratch."""
@@ -269,7 +288,10 @@ class Lowering:
             element(c, trace)
             return trace
 
-        self.emit(MapNest(value.name, value.shape, value.dtype, out, element, self.plan.cost[id(value)], loads))
+        check = None if known else self.taken_over(value)
+        clamped = None if check is None else lambda c: ValueElement(self, value, checked=False).compute(c)
+        cost = self.plan.cost[id(value)]
+        self.emit(MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped))
 
     def reduce_nest(self, value: Value, op: Reduce | ArgReduce, out: Buffer) -> ReduceNest:
         source = value.args[0]
@@ -361,6 +383,7 @@ class Lowering:
             lambda g: a.starts(index, g, shape, self.sizes, True),
             own.src,
             self.plan.cost[id(value)],
+            self.taken_over(value),
             lanes if op.reduction.ordered else (),
         )
 
@@ -369,12 +392,13 @@ class Lowering:
     def run(self) -> Lowered:
         graph = self.graph
         for v in self.plan.early:
-            self.check(v)
+            if self.target.kind != "llvm" or id(v) not in self.plan.joined:
+                self.emit(self.check(v))
         late = {id(v) for v in self.plan.late}
         written: dict[int, Buffer] = {}
         for v in graph.values:
             if id(v) in late:
-                self.check(v)
+                self.emit(self.check(v))
             if id(v) in self.plan.stored and id(v) not in written:
                 self.stored(v, written)
         for k, v in enumerate(graph.outputs):

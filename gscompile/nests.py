@@ -27,6 +27,8 @@ class MapNest:
     Attributes:
         cost: rough scalar instructions per cell.
         loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
+        check: of a gather: its index check, where nothing has run it yet; see :class:`schedules.rule.Checked`.
+        clamped: of a gather with a check: ``element`` with every index clamped, safe where the check has not run.
     """
 
     name: str
@@ -36,6 +38,8 @@ class MapNest:
     element: Callable[[Coords], Expr]
     cost: int
     loads: Callable[[Coords], list[tuple[Buffer, list[Expr]]]]
+    check: CheckNest | None = None
+    clamped: Callable[[Coords], Expr] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,7 @@ class ScatterNest:
         starts: grid position -> the start on each indexed axis, and whether the point takes part (None: it does).
         src: (grid, window) -> the value that arrives.
         cost: rough scalar instructions per point.
+        check: the index check, where nothing has run it yet; see :class:`schedules.rule.Checked`.
         lanes: for a reduction that is an update computation, all the tensors it combines, the one above included.
     """
 
@@ -130,6 +135,7 @@ class ScatterNest:
     starts: Callable[[Coords], tuple[list[Expr], Expr | None]]
     src: Callable[[Coords, Coords], Expr]
     cost: int
+    check: CheckNest | None = None
     lanes: tuple[Lane, ...] = ()
 
     def cell(self, starts: Sequence[Expr], grid: Coords, window: Coords) -> list[Expr]:

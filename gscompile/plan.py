@@ -34,12 +34,15 @@ class Plan:
     Attributes:
         stored: ids of the values with storage, leaves apart.
         early: values whose indices can be checked before anything is written, in graph order.
+        late: the other values whose indices are checked.
+        joined: ids of those early ones whose nests may check the indices themselves.
         in_place: output number -> the input whose memory it may take over.
     """
 
     stored: frozenset[int]
     early: tuple[Value, ...]
     late: tuple[Value, ...]
+    joined: frozenset[int]
     in_place: dict[int, Value]
     cost: dict[int, int]
 
@@ -84,7 +87,23 @@ def plan(graph: Graph) -> Plan:
                 alone = len(readers[id(base)]) == 1 and not any(o is base for o in graph.outputs)
                 if alone and sum(o is v for o in graph.outputs) == 1:
                     in_place[k] = base
-    return Plan(frozenset(stored), early, late, in_place, cost)
+    joined = _joined(graph, early, stored, [graph.outputs[k] for k in in_place])
+    return Plan(frozenset(stored), early, late, joined, in_place, cost)
+
+
+def _joined(graph: Graph, early: tuple[Value, ...], stored: set[int], in_place: list[Value]) -> frozenset[int]:
+    """The checks that may wait until their values' nests run.
+
+    The last ones, so that all run in graph order still, and none after a nest that may overwrite an input.
+    """
+    joined: set[int] = set()
+    order = {id(v): k for k, v in enumerate(graph.values)}
+    first = min((order[id(v)] for v in in_place), default=len(order))
+    for v in reversed(early):
+        if id(v) not in stored or order[id(v)] > first or (isinstance(v.op, Scatter) and v.op.reduction.arity > 1):
+            break
+        joined.add(id(v))
+    return frozenset(joined)
 
 
 def _tree(value: Value, inlined: list[Value], nodes: dict[int, int], spots: dict[int, int]) -> tuple[int, int]:

@@ -4,6 +4,6 @@
 gscompile; nothing here knows a framework, and nothing there knows a thread.
 """
 
-from schedules.rule import Context, Rule, Target, schedule
+from schedules.rule import Checked, Context, Rule, Target, schedule
 
-__all__ = ["Context", "Rule", "Target", "schedule"]
+__all__ = ["Checked", "Context", "Rule", "Target", "schedule"]

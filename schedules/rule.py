@@ -64,16 +64,29 @@ class Context:
     choices: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a rule returns that takes over a nest's index check, ``nest.check``, while it reads the indices anyway.
+
+    Where an index is not valid (``nest.check.valid``), the statement must touch no memory because of it, and must store 1 to
+    the first element of ``nest.check.status`` by the time it ends; what is wrong where is then found by the check itself.  It
+    never runs unchecked on data that it overwrites: the check comes first where a scatter works in place.  For a nest whose
+    rule returns a bare statement, the check always comes first.
+    """
+
+    stmt: Stmt
+
+
 class Rule(Protocol):
     """One way to carry out some nests."""
 
     @property
     def name(self) -> str: ...
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None: ...
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None: ...
 
 
-def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt]:
+def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt | Checked]:
     """The first rule that applies: its name, and its statement."""
     from gscompile.errors import ArgumentError
 
