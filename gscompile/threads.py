@@ -29,3 +29,9 @@ def get_num_threads() -> int:
 
 
 _threads = available_cores()
+
+# TVM's thread pool, which starts at a process's first parallel call, reads these.  By itself it takes half of the cores of any
+# x86 machine, for the sake of hyper-threading, and pins the calling thread to one core, along with every thread that this one
+# starts later on, another library's too.
+os.environ.setdefault("TVM_NUM_THREADS", str(_threads))
+os.environ.setdefault("TVM_BIND_THREADS", "0")
