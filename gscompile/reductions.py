@@ -1,18 +1,21 @@
 """How a scatter combines what is in a cell with what arrives: a table.
 
 Duplicates are combined in row-major order of the points.  ``update`` keeps the last one.  Integer arithmetic wraps; min
-and max propagate NaN; bool ``add`` and ``max`` are *or*, ``mul`` and ``min`` are *and*.  ``mean`` is the sum divided by how
-many values went into it, floored for integers.
+and max propagate NaN, and of zeros of both signs the one that came last stays; bool ``add`` and ``max`` are *or*, ``mul`` and
+``min`` are *and*.  ``mean`` is the sum divided by how many values went into it, floored for integers.
+
+:func:`variant` makes the rows that frameworks have beside these, of which only floats see a difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gscompile import _tvm as T
 from gscompile._tvm import Expr
 from gscompile.errors import ArgumentError, DTypeError
-from gscompile.ops.elementwise import POINTWISE
+from gscompile.ops.elementwise import POINTWISE, cast, constant
 from gscompile.types import DTYPES, DType
 
 
@@ -26,6 +29,10 @@ class Reduction:
         identity: the value that leaves any other unchanged, by dtype; None where there is none.
         exact: the result does not depend on the order (for integers; and for floats where no rounding happens).
         kinds: dtype kinds that are allowed.
+        stepwise: 16-bit floats round at every step, as they are stored, rather than once at the end.  (On cuda they round once
+            all the same, unless the result is to be deterministic: atomics work on 32 bits.)
+        zeros: which of two zeros of both signs a min or max keeps: the ``"last"`` one, the ``"first"``, or by their
+            ``"sign"``, -0.0 being less than 0.0.  (On cuda it is any of them.)
     """
 
     name: str
@@ -33,6 +40,8 @@ class Reduction:
     identity: Callable[[DType], float | int | bool] | None
     exact: bool
     kinds: str = "fiub"
+    stepwise: bool = False
+    zeros: str = "last"
 
     @property
     def arity(self) -> int:
@@ -46,11 +55,20 @@ class Reduction:
 
     def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
         """``old`` reduced with ``new``, both of ``dtype``."""
-        return new if self.function is None else POINTWISE[self.function].expr(dtype, [old, new])
+        if self.function is None:
+            return new
+        wide = dtype.compute
+        a, b = cast(old, dtype, wide), cast(new, dtype, wide)
+        value = POINTWISE[self.function].expr(wide, [b, a] if self.zeros == "first" else [a, b])
+        if self.zeros == "sign" and dtype.is_float:
+            sign = -1 if self.name == "min" else 1
+            zero, side = constant(0, wide), constant(sign, wide)
+            value = T.select(T.all_of([a == zero, b == zero]), (a * side + b * side) * side, value)
+        return cast(value, wide, dtype)
 
     def accumulator(self, dtype: DType) -> DType:
         """Where partial results live: 16-bit floats that would round at each step accumulate in float32."""
-        if self.function is None:
+        if self.function is None or self.stepwise:
             return dtype
         return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype.compute
 
@@ -88,3 +106,8 @@ def reduction(spec: str | Reduction, op: str) -> Reduction:
     if not isinstance(spec, str) or spec not in REDUCTIONS:
         raise ArgumentError(f"{op}: unknown reduction {spec!r}; known: {', '.join(REDUCTIONS)}")
     return REDUCTIONS[spec]
+
+
+def variant(name: str, *, stepwise: bool = False, zeros: str = "last") -> Reduction:
+    """A row that treats floats in another way; see :class:`Reduction`."""
+    return replace(REDUCTIONS[name], stepwise=stepwise, zeros=zeros)

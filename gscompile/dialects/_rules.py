@@ -9,6 +9,7 @@ from gscompile import arrays
 from gscompile.dims import shape_str
 from gscompile.errors import DTypeError, GSError, ShapeError
 from gscompile.graph import Value
+from gscompile.reductions import Reduction, variant
 from gscompile.types import DType
 
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -43,6 +44,11 @@ def without_nan(x: Value, reduction: str) -> Value:
         return x
     b = x.builder
     return b.where(b.isnan(x), float("inf") if reduction == "min" else float("-inf"), x)
+
+
+def rounding(reduction: str) -> str | Reduction:
+    """A reduction by name, in which sums and products of 16-bit floats round at every step."""
+    return variant(reduction, stepwise=True) if reduction in ("add", "sub", "mul", "mean") else reduction
 
 
 def truncated_quotient(total: Value, count: Value) -> Value:

@@ -7,12 +7,15 @@ the update, and ``"promise_in_bounds"`` is a promise, which where it is broken d
 through ``at`` clips and writing drops, and ``take`` and ``take_along_axis`` fill: NaN, the smallest value of a signed and the
 largest of an unsigned integer, True.
 
-A negative index counts from the end, once, before that; in ``take`` only where it fills, in ``segment_*`` never.  Indices have
-any integer dtype and mean their value; JAX computes in int32, or in the index's own dtype where that is narrower, and takes
-another element where an index or an axis does not fit.
+A negative index counts from the end, once, before that; in ``take`` only where it fills, in ``segment_*`` never.
+
+Dtypes are kept, as JAX does with ``jax_enable_x64``.  Indices have any integer dtype.  As in JAX, the extent is added to a
+negative index in the index's own dtype (in ``take_along_axis`` in int32), and what comes out is cut to 32 bits, but where it is
+only clipped: of an axis that is too long for the index's dtype another element is taken, or the index is refused.
 
 ``indices_are_sorted`` has no effect; ``unique_indices`` is a promise.  Updates that meet in one element are combined in their
-row-major order, of those that replace the last one stays; JAX leaves the order open.
+row-major order, of those that replace the last one stays; JAX leaves the order open, and does this on the CPU.  Sums and
+products of 16-bit floats round at every step (on cuda, here, once), and -0.0 is less than 0.0.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from typing import Any
 
 from gscompile.builder import Builder
 from gscompile.computation import Computation, computation
-from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank
+from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank, rounding
 from gscompile.dims import Dim, Shape, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
@@ -31,7 +34,7 @@ from gscompile.frontend.base import axis_of, flag, int_of
 from gscompile.frontend.movement import slice_of
 from gscompile.graph import Value
 from gscompile.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
-from gscompile.reductions import REDUCTIONS, Reduction
+from gscompile.reductions import REDUCTIONS, Reduction, variant
 from gscompile.types import DTYPES, DType
 
 _MODES = ("clip", "fill", "drop", "promise_in_bounds")
@@ -58,6 +61,30 @@ def _fill(dtype: DType, fill_value: float | None) -> float:
 
 def _empty(shape: Sequence[Dim]) -> bool:
     return any(d == 0 for d in shape)
+
+
+def _from_end(index: Value, size: Dim) -> Value:
+    """An index of which the negative ones count from the end: the sum is of the index's dtype."""
+    if index.dtype.kind == "u":
+        return index
+    b = index.builder
+    return b.where(index < 0, index + b.size(size, index.dtype), index)
+
+
+def _cut(index: Value) -> Value:
+    """An index as JAX hands it to XLA, in 32 bits."""
+    return index if index.dtype.bits < 32 else index.builder.cast(index, "int32")
+
+
+def _need_room(op: str, index: Value, size: Dim) -> None:
+    """Raises ShapeError where the extent is no number of the index's dtype."""
+    if index.dtype.bits < 32:
+        index.builder._require([("<=", size, index.dtype.max, f"{op}: the axis that an index of {index.dtype} is for")])
+
+
+def _reduction(name: str) -> str | Reduction:
+    """A reduction as XLA has it."""
+    return variant(name, zeros="sign") if name in ("min", "max") else rounding(name)
 
 
 @operator
@@ -95,7 +122,10 @@ def take(
     if _empty(shape):
         return b.zeros(shape, a.dtype)
     if mode in (None, "fill"):
-        return b.take(a, index, axis, bounds="fill", fill=_fill(a.dtype, fill_value))
+        index = _cut(_from_end(index, a.shape[axis]))
+        return b.take(a, index, axis, bounds="fill", negative=False, fill=_fill(a.dtype, fill_value))
+    if mode == "wrap":
+        _need_room("take", index, a.shape[axis])
     return b.take(a, index, axis, bounds="clip" if mode == "clip" else "wrap", negative=False)
 
 
@@ -134,9 +164,10 @@ def take_along_axis(
     if _empty(shape):
         return b.zeros(shape, arr.dtype)
     map = IndexMap(tuple(sources), layout)
-    return b.gather_map(
-        arr, b.broadcast_to(indices, shape), map, bounds=bounds, negative=negative, fill=_fill(arr.dtype, fill_value)
-    )
+    index = b.broadcast_to(indices, shape)
+    if negative or bounds == "fill":
+        index = b.cast(index, "int32")
+    return b.gather_map(arr, index, map, bounds=bounds, negative=negative, fill=_fill(arr.dtype, fill_value))
 
 
 # -- x.at[idx] --------------------------------------------------------------------------------------------------------
@@ -183,7 +214,7 @@ class Ref:
 
     Every method takes, by name, ``indices_are_sorted``, ``unique_indices``, ``mode`` and ``wrap_negative_indices``.  Those that
     write return a new tensor of x's type; values broadcast to what idx names, and meet x in one dtype by JAX's rules.  add,
-    subtract and multiply are not defined for bool; of 16-bit floats they round once, not at every step.
+    subtract and multiply are not defined for bool.
     """
 
     def __init__(self, x: Any, pattern: tuple[Any, ...], tensors: list[Any]) -> None:
@@ -271,14 +302,14 @@ def _get(
     op, b = "get", x.builder
     bounds = _bounds(op, mode, "clip")
     flag(op, "wrap_negative_indices", wrap_negative_indices)
-    place = _place(op, x, indices, pattern)
+    place = _place(op, x, indices, pattern, wrap_negative_indices)
     if any(x.shape[a] == 0 for a in place.picked):
         raise ShapeError(f"get: an axis of {shape_str(x.shape)} that is indexed is empty")
     points = place.map.points_shape(x.shape, place.index.shape)
     if _empty(points):
         return b.zeros(place.shape, x.dtype)
     fill = _fill(x.dtype, fill_value)
-    found = b.gather_map(x, place.index, place.map, bounds=bounds, negative=wrap_negative_indices, fill=fill)
+    found = b.gather_map(x, place.index, place.map, bounds=bounds, negative=False, fill=fill)
     return b.reshape(found, place.shape)
 
 
@@ -303,18 +334,15 @@ def _write(
     common = x.dtype if isinstance(reduction, Reduction) else _promote(x.dtype, values)
     if common.kind == "b" and reduction in ("add", "sub", "mul"):
         raise DTypeError(f"{op}: not defined for bool")
-    place = _place(op, x, indices, pattern)
-    src = _spread(op, b, values, place.shape, common)
-    if _empty(x.shape):
+    place = _place(op, x, indices, pattern, negative)
+    if _empty(x.shape) or _empty(place.shape):
         return x
+    src = _spread(op, b, values, place.shape, common)
     base = b.full(x.shape, 1, common) if op in ("divide", "power") else b.cast(x, common)
     src = b.reshape(src, place.map.points_shape(x.shape, place.index.shape))
-    out = b.cast(
-        b.scatter_map(
-            base, place.index, src, place.map, reduction=reduction, bounds=bounds, negative=negative, unique=unique
-        ),
-        x.dtype,
-    )
+    how = reduction if isinstance(reduction, Reduction) else _reduction(reduction)
+    out = b.scatter_map(base, place.index, src, place.map, reduction=how, bounds=bounds, negative=False, unique=unique)
+    out = b.cast(out, x.dtype)
     return x / out if op == "divide" else x**out if op == "power" else out
 
 
@@ -334,7 +362,7 @@ class _Place:
     picked: tuple[int, ...]
 
 
-def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...]) -> _Place:
+def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...], negative: bool) -> _Place:
     """NumPy's rules: ints and arrays broadcast to one grid, whose axes come where they stand side by side, or else first."""
     b = x.builder
     for k, i in enumerate(indices):
@@ -375,7 +403,12 @@ def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...]
         d = x.shape[axis]
         if p == "array" or isinstance(p, int):
             picked.append(axis)
-            value = b.full((), p, "int64") if isinstance(p, int) else _int64(next(given))
+            value = b.full((), p, "int64") if isinstance(p, int) else next(given)
+            if negative:
+                if value.dtype.kind == "i":
+                    _need_room(op, value, d)
+                value = _from_end(value, d)
+            value = b.cast(_cut(value), "int64")
             sources.append(Indexed(len(parts)))
             parts.append((value, None))
             continue
@@ -401,12 +434,6 @@ def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...]
         each.append(b.broadcast_to(value, full))
     index = b.stack(each, len(full)) if each else b.zeros((0,), "int64")
     return _Place(index, IndexMap(tuple(sources), tuple(layout), len(full)), tuple(shape), tuple(picked))
-
-
-def _int64(index: Value) -> Value:
-    """An index as int64, in which what is too large for that is out of range."""
-    b = index.builder
-    return b.cast(b.minimum(index, 1 << 62) if index.dtype.name == "uint64" else index, "int64")
 
 
 def _spread(op: str, b: Builder, values: Value | float, shape: Shape, dtype: DType) -> Value:
@@ -545,7 +572,7 @@ def _segment(
     identity = REDUCTIONS[how].identity
     assert identity is not None
     out = b.full((num_segments, *data.shape[1:]), identity(data.dtype), data.dtype)
-    place = _place(op, out, [segment_ids], ("array",))
+    place = _place(op, out, [segment_ids], ("array",), False)
     src = b.reshape(_spread(op, b, data, place.shape, data.dtype), place.map.points_shape(out.shape, place.index.shape))
     if _empty(out.shape):
         return out
@@ -554,7 +581,7 @@ def _segment(
         place.index,
         src,
         place.map,
-        reduction=how,
+        reduction=_reduction(how),
         bounds=bounds,
         negative=False,
         unique=flag(op, "unique_indices", unique_indices),

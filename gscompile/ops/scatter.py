@@ -80,7 +80,9 @@ class Scatter(Stored):
         count = T.int64(count)
         n = count + (1 if self.include_self else 0)
         if acc.is_float:
-            mean = total / T.cast(acc.name, T.maximum(n, T.const(1)))
+            wide = acc.compute
+            quotient = cast(total, acc, wide) / T.cast(wide.name, T.maximum(n, T.const(1)))
+            mean = cast(quotient, wide, acc)
         else:
             wide = DTYPES["uint64"] if acc.kind == "u" else DTYPES["int64"]
             quotient = T.floordiv(T.cast(wide.name, total), T.cast(wide.name, T.maximum(n, T.const(1))))
