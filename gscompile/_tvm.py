@@ -174,10 +174,60 @@ def loads_of(x: Expr) -> int:
     return sum(map(loads_of, getattr(x, "args", ())))
 
 
+def reads(x: Expr) -> list[tuple[Expr | None, Buffer, list[Expr]]]:
+    """The loads that an expression contains, as (condition under which they happen, buffer, coordinates).
+
+    Those in the coordinates of another are left out, and those that need a variable bound inside the expression.
+    """
+    found: list[tuple[Expr | None, Buffer, list[Expr]]] = []
+
+    def walk(x: Expr, condition: Expr | None, bound: list[Var]) -> None:
+        load, choice = as_load(x), as_choice(x)
+        if load is not None:
+            if not any(_uses(part, bound) for part in [*load[1], condition] if part is not None):
+                found.append((condition, *load))
+        elif choice is not None:
+            walk(choice[0], condition, bound)
+            walk(choice[1], all_of([condition, choice[0]]), bound)
+            walk(choice[2], all_of([condition, not_(choice[0])]), bound)
+        elif isinstance(x, tirx.Let):
+            walk(x.value, condition, bound)
+            walk(x.body, condition, [*bound, x.var])
+        else:
+            for part in _operands(x):
+                walk(part, condition, bound)
+
+    walk(x, None, [])
+    return found
+
+
+def _operands(x: Expr) -> list[Expr]:
+    if isinstance(x, tirx.Select):
+        return [x.condition, x.true_value, x.false_value]
+    if isinstance(x, tirx.Cast):
+        return [x.value]
+    return [getattr(x, k) for k in ("a", "b") if hasattr(x, k)] or list(getattr(x, "args", ()))
+
+
+def _uses(x: Expr, variables: list[Var]) -> bool:
+    if not variables:
+        return False
+    if isinstance(x, tirx.Var):
+        return any(x.same_as(v) for v in variables)
+    load = as_load(x)
+    parts = load[1] if load else [x.value, x.body] if isinstance(x, tirx.Let) else _operands(x)
+    return any(_uses(part, variables) for part in parts)
+
+
 def sign_bit(x: Expr) -> Expr:
     """1 where an int64 is negative, 0 elsewhere, without a comparison."""
     # of the unsigned value, since NarrowDataType may make x an int32, which cannot be shifted by 63
     return cast("int64", tirx.shift_right(cast("uint64", x), const(63, "uint64")))
+
+
+def is_simple(x: Expr) -> bool:
+    """Whether an expression is a literal or a variable."""
+    return isinstance(x, (tirx.IntImm, tirx.Var))
 
 
 def isnan(x: Expr) -> Expr:
@@ -427,6 +477,11 @@ DEVICE_CALL = "tirx.cuda.func_call"
 def device_call(name: str, *args: Expr, source: str) -> Expr:
     """A call of a CUDA device function whose source travels with it."""
     return tirx.call_intrin("void", DEVICE_CALL, name, *args, source)
+
+
+def itemsize(buf: Buffer) -> int:
+    """Bytes of an element of a buffer."""
+    return (int(tvm.DataType(str(buf.ty.dtype)).bits) + 7) // 8
 
 
 def same_expr(a: Expr, b: Expr) -> bool:

@@ -193,7 +193,7 @@ class Lowering:
             in_place = nest.in_place if isinstance(nest, ScatterNest) else None
             if in_place is not None:
                 self.body.append(T.if_(T.all_of([self.context.guard, in_place]), self.scheduled(check)))
-            stmt = T.seq(stmt.stmt, T.if_(failed, self.scheduled(check)))
+            stmt = T.seq(stmt.stmt, T.if_(failed, self.scheduled(replace(check, known=True))))
         elif check is not None:
             self.emit(check)
         if self.target.kind == "llvm":
@@ -291,7 +291,9 @@ class Lowering:
         check = None if known else self.taken_over(value)
         clamped = None if check is None else lambda c: ValueElement(self, value, checked=False).compute(c)
         cost = self.plan.cost[id(value)]
-        self.emit(MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped))
+        op = value.op
+        grid: Callable[[Coords], list[Expr]] = (lambda c: op.addressing.split(c)[0]) if isinstance(op, Gather) else list
+        self.emit(MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, grid))
 
     def reduce_nest(self, value: Value, op: Reduce | ArgReduce, out: Buffer) -> ReduceNest:
         source = value.args[0]

@@ -29,6 +29,7 @@ class MapNest:
         loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
         check: of a gather: its index check, where nothing has run it yet; see :class:`schedules.rule.Checked`.
         clamped: of a gather with a check: ``element`` with every index clamped, safe where the check has not run.
+        grid: of a gather: the grid position whose index a cell uses.
     """
 
     name: str
@@ -40,6 +41,7 @@ class MapNest:
     loads: Callable[[Coords], list[tuple[Buffer, list[Expr]]]]
     check: CheckNest | None = None
     clamped: Callable[[Coords], Expr] | None = None
+    grid: Callable[[Coords], list[Expr]] = list
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class CheckNest:
         valid: whether a component of the index vector at a grid position is in range.
         position: where that component stands in the index tensor.
         value: the index value at a position of the index tensor.
+        known: that some index is not valid is known; only where is asked.
     """
 
     name: str
@@ -93,6 +96,7 @@ class CheckNest:
     value: Callable[[Coords], Expr]
     status: Buffer
     slot: int
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

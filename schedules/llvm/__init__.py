@@ -2,9 +2,19 @@
 
 from schedules.llvm.check import Check
 from schedules.llvm.copies import Copies
+from schedules.llvm.elements import PackedColumns, PickedRows
 from schedules.llvm.map import Rows
 from schedules.llvm.reduce import Columns, Folds
 from schedules.llvm.scatter import OwnerComputes
 from schedules.rule import Rule
 
-RULES: tuple[Rule, ...] = (Check(), Copies(), Rows(), Columns(), Folds(), OwnerComputes())
+RULES: tuple[Rule, ...] = (
+    Check(),
+    Copies(),
+    PickedRows(),
+    PackedColumns(),
+    Rows(),
+    Columns(),
+    Folds(),
+    OwnerComputes(),
+)

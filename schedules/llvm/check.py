@@ -45,7 +45,7 @@ class Check:
                 steps.append(T.if_(earlier, record))
             return T.seq(*steps)
 
-        return T.seq(
-            over_box(ctx, nest.grid, 2 * nest.components, piece),
-            T.if_(status_failed(nest.status), nested("g", ctx.sizes.shape(nest.grid), locate)),
-        )
+        located = nested("g", ctx.sizes.shape(nest.grid), locate)
+        if nest.known:
+            return located
+        return T.seq(over_box(ctx, nest.grid, 2 * nest.components, piece), T.if_(status_failed(nest.status), located))

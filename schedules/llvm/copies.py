@@ -6,10 +6,11 @@ from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.dims import Dim, product
 from gscompile.nests import MapNest, Nest
+from schedules.llvm.cells import failed, valid, with_check
 from schedules.llvm.kernels import copy_row, drain, touch_row, with_kernels
 from schedules.llvm.ranges import shared_range
 from schedules.loops import nested, unravel
-from schedules.rule import Context
+from schedules.rule import Checked, Context
 from schedules.runs import common_axes, copied
 
 SHORT = 32  # bytes of a row below which a loop over cells is as good
@@ -22,7 +23,7 @@ class Copies:
 
     name = "copies"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest) or not nest.shape:
             return None
         axes = common_axes(nest, ctx.sizes)
@@ -38,6 +39,11 @@ class Copies:
         def body(lo: Expr, hi: Expr) -> Stmt:
             def one(r: Expr) -> Stmt:
                 c = unravel(r, outer, ctx.sizes)
+                if nest.check is None:
+                    return T.seq(ask(r, hi), row_at(c))
+                return T.seq(ask(r, hi), T.if_(valid(nest, [*c, *zeros]), row_at(c), failed(nest)))
+
+            def row_at(c: list[Expr]) -> Stmt:
                 found = copied(nest.element([*c, *zeros]))
                 assert found is not None
                 to, source = T.address_of(nest.out, *c, *zeros), T.address_of(found.source[0], *found.source[1])
@@ -47,7 +53,7 @@ class Copies:
                     fill = found.fill
                     blank = nested("f", ctx.sizes.shape(inner), lambda w: T.store(nest.out, [*c, *w], fill))
                     copy = T.if_(found.ok, copy, blank)
-                return T.seq(ask(r, hi), copy)
+                return copy
 
             return T.seq(T.for_range(lo, hi, one, "row"), drain())
 
@@ -59,7 +65,7 @@ class Copies:
             return touch_row(T.address_of(later.source[0], *later.source[1]), nbytes)
 
         work = rows * ((row + 31) // 32) if isinstance(row, int) else rows * row
-        return with_kernels(shared_range(ctx, rows, work, body))
+        return with_check(nest, with_kernels(shared_range(ctx, rows, work, body)))
 
 
 def _worth_asking(rows: Dim) -> bool:

@@ -1,12 +1,15 @@
 """Micro-kernels in LLVM IR, for what a loop cannot say.
 
-``gs_copy_row``  copies a row.  Where told to, and where the row is made of whole cache lines, it stores past the caches: the
-                 lines of a large result are then not read before they are overwritten, which a plain store does, and do not
-                 push out what is read again.
-``gs_touch_row`` asks for the first cache lines of a row that will be copied soon.
-``gs_drain``     waits until such stores are done; once per thread, before others are told.
+``gs_copy_row``    copies a row.  Where told to, it stores past the caches: the lines of a large result are then not read before
+                   they are overwritten, which a plain store does, and do not push out what is read again.  100,000 rows of
+                   512 bytes: 2.0 ms, with plain vector stores 2.9, with the C library's copy 3.3.
+``gs_touch_row``   asks for the first cache lines of a row that will be copied soon.
+``gs_touch_lines`` asks the second-level cache for some lines that will be picked from soon.  1,024 of 4,096 columns of 4,096
+                   rows: 3.1 ms, without 7.4.
+``gs_drain``       waits until stores past the caches are done; once per thread, before others are told.
 
-LLVM splits the 64-byte vectors for CPUs whose registers are shorter, and ignores the hint where there is no such store.
+LLVM splits the 64-byte vectors for CPUs whose registers are shorter, and ignores the hints where there is no such store or no
+such prefetch.
 """
 
 from __future__ import annotations
@@ -16,29 +19,107 @@ from gscompile._tvm import Expr, Stmt
 
 TOUCHED_LINES = 8
 
+# Stores past the caches must be aligned.  Large NumPy arrays begin 16 bytes after a multiple of 64: 16 bytes at a time then,
+# but whole lines in the middle of a row that is long enough.
 _COPY_ROW = """
 define void @gs_copy_row(ptr noalias nocapture writeonly %to, ptr noalias nocapture readonly %from, i64 %n, i32 %past)
     alwaysinline nounwind {
 entry:
+  %some = icmp sgt i64 %n, 0
+  br i1 %some, label %begin, label %done
+begin:
   %address = ptrtoint ptr %to to i64
   %both = or i64 %address, %n
-  %low = and i64 %both, 63
-  %whole = icmp eq i64 %low, 0
+  %low = and i64 %both, 15
+  %aligned = icmp eq i64 %low, 0
   %asked = icmp ne i32 %past, 0
-  %some = icmp sgt i64 %n, 0
-  %a = and i1 %whole, %asked
-  %b = and i1 %a, %some
-  br i1 %b, label %line, label %plain
+  %stream = and i1 %aligned, %asked
+  br i1 %stream, label %cut, label %plain
+cut:
+  %short = icmp slt i64 %n, 256
+  br i1 %short, label %fours, label %long
+fours:
+  %o = phi i64 [ 0, %cut ], [ %o.next, %four ]
+  %o.next = add nuw nsw i64 %o, 64
+  %o.fits = icmp sle i64 %o.next, %n
+  br i1 %o.fits, label %four, label %remain
+four:
+  %o0 = add nuw nsw i64 %o, 0
+  %o.source0 = getelementptr i8, ptr %from, i64 %o0
+  %o.bytes0 = load <4 x i32>, ptr %o.source0, align 1
+  %o1 = add nuw nsw i64 %o, 16
+  %o.source1 = getelementptr i8, ptr %from, i64 %o1
+  %o.bytes1 = load <4 x i32>, ptr %o.source1, align 1
+  %o2 = add nuw nsw i64 %o, 32
+  %o.source2 = getelementptr i8, ptr %from, i64 %o2
+  %o.bytes2 = load <4 x i32>, ptr %o.source2, align 1
+  %o3 = add nuw nsw i64 %o, 48
+  %o.source3 = getelementptr i8, ptr %from, i64 %o3
+  %o.bytes3 = load <4 x i32>, ptr %o.source3, align 1
+  %o.target0 = getelementptr i8, ptr %to, i64 %o0
+  store <4 x i32> %o.bytes0, ptr %o.target0, align 16, !nontemporal !0
+  %o.target1 = getelementptr i8, ptr %to, i64 %o1
+  store <4 x i32> %o.bytes1, ptr %o.target1, align 16, !nontemporal !0
+  %o.target2 = getelementptr i8, ptr %to, i64 %o2
+  store <4 x i32> %o.bytes2, ptr %o.target2, align 16, !nontemporal !0
+  %o.target3 = getelementptr i8, ptr %to, i64 %o3
+  store <4 x i32> %o.bytes3, ptr %o.target3, align 16, !nontemporal !0
+  br label %fours
+remain:
+  %remains = icmp slt i64 %o, %n
+  br i1 %remains, label %last, label %done
+long:
+  %before = sub i64 0, %address
+  %head = and i64 %before, 63
+  %rest = sub i64 %n, %head
+  %whole = and i64 %rest, -64
+  %tail = add i64 %head, %whole
+  %any.head = icmp sgt i64 %head, 0
+  br i1 %any.head, label %first, label %line
+first:
+  %f = phi i64 [ 0, %long ], [ %f.next, %first ]
+  %f.source = getelementptr i8, ptr %from, i64 %f
+  %f.target = getelementptr i8, ptr %to, i64 %f
+  %f.bytes = load <4 x i32>, ptr %f.source, align 1
+  store <4 x i32> %f.bytes, ptr %f.target, align 16, !nontemporal !0
+  %f.next = add nuw nsw i64 %f, 16
+  %f.more = icmp slt i64 %f.next, %head
+  br i1 %f.more, label %first, label %line
 line:
-  %at = phi i64 [ 0, %entry ], [ %next, %line ]
+  %at = phi i64 [ 0, %long ], [ %head, %first ], [ %next, %line ]
   %source = getelementptr i8, ptr %from, i64 %at
   %target = getelementptr i8, ptr %to, i64 %at
   %bytes = load <16 x i32>, ptr %source, align 1
   store <16 x i32> %bytes, ptr %target, align 64, !nontemporal !0
   %next = add nuw nsw i64 %at, 64
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %line, label %done
+  %more = icmp slt i64 %next, %tail
+  br i1 %more, label %line, label %end
+end:
+  %any.tail = icmp slt i64 %tail, %n
+  br i1 %any.tail, label %last, label %done
+last:
+  %l = phi i64 [ %o, %remain ], [ %tail, %end ], [ %l.next, %last ]
+  %l.source = getelementptr i8, ptr %from, i64 %l
+  %l.target = getelementptr i8, ptr %to, i64 %l
+  %l.bytes = load <4 x i32>, ptr %l.source, align 1
+  store <4 x i32> %l.bytes, ptr %l.target, align 16, !nontemporal !0
+  %l.next = add nuw nsw i64 %l, 16
+  %l.more = icmp slt i64 %l.next, %n
+  br i1 %l.more, label %last, label %done
 plain:
+  %odd = and i64 %n, 63
+  %lines = icmp eq i64 %odd, 0
+  br i1 %lines, label %vector, label %bytewise
+vector:
+  %v = phi i64 [ 0, %plain ], [ %v.next, %vector ]
+  %v.source = getelementptr i8, ptr %from, i64 %v
+  %v.target = getelementptr i8, ptr %to, i64 %v
+  %v.bytes = load <16 x i32>, ptr %v.source, align 1
+  store <16 x i32> %v.bytes, ptr %v.target, align 1
+  %v.next = add nuw nsw i64 %v, 64
+  %v.more = icmp slt i64 %v.next, %n
+  br i1 %v.more, label %vector, label %done, !llvm.loop !1
+bytewise:
   call void @llvm.memcpy.p0.p0.i64(ptr align 1 %to, ptr align 1 %from, i64 %n, i1 false)
   br label %done
 done:
@@ -46,6 +127,8 @@ done:
 }
 declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias nocapture readonly, i64, i1 immarg)
 !0 = !{i32 1}
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.isvectorized", i32 1}
 """
 
 _TOUCH_ROW = (
@@ -65,12 +148,30 @@ _TOUCH_ROW = (
     + "done:\n  ret void\n}\ndeclare void @llvm.prefetch.p0(ptr nocapture readonly, i32 immarg, i32 immarg, i32 immarg)\n"
 )
 
+_TOUCH_LINES = """
+define void @gs_touch_lines(ptr nocapture readonly %from, i64 %lines) alwaysinline nounwind {
+entry:
+  %some = icmp sgt i64 %lines, 0
+  br i1 %some, label %line, label %done
+line:
+  %k = phi i64 [ 0, %entry ], [ %next, %line ]
+  %offset = shl i64 %k, 6
+  %at = getelementptr i8, ptr %from, i64 %offset
+  call void @llvm.prefetch.p0(ptr %at, i32 0, i32 2, i32 1)
+  %next = add nuw nsw i64 %k, 1
+  %more = icmp slt i64 %next, %lines
+  br i1 %more, label %line, label %done
+done:
+  ret void
+}
+"""
+
 _DRAIN = "define void @gs_drain() alwaysinline nounwind {\n  fence seq_cst\n  ret void\n}\n"
 
 
 def with_kernels(body: Stmt) -> Stmt:
     """A statement that may call the micro-kernels."""
-    return T.import_llvm(_COPY_ROW + _TOUCH_ROW + _DRAIN, body)
+    return T.import_llvm(_COPY_ROW + _TOUCH_ROW + _TOUCH_LINES + _DRAIN, body)
 
 
 def copy_row(to: Expr, source: Expr, nbytes: Expr, past_caches: Expr) -> Stmt:
@@ -81,5 +182,27 @@ def touch_row(row: Expr, nbytes: Expr) -> Stmt:
     return T.evaluate(T.call_extern("void", "gs_touch_row", row, nbytes))
 
 
+def touch_lines(start: Expr, lines: Expr) -> Stmt:
+    return T.evaluate(T.call_extern("void", "gs_touch_lines", start, lines))
+
+
 def drain() -> Stmt:
     return T.evaluate(T.call_extern("void", "gs_drain"))
+
+
+# ``gs_opaque`` gives what it is given, which LLVM cannot see: rows of which it does not know that they are equally far apart are
+# read one element each, where it would otherwise compose addresses for a hardware gather.  The sum of rows of 1,000 floats, on
+# one core: 0.14 ns an element, with gathers 0.55.
+_OPAQUE = (
+    'define i64 @gs_opaque(i64 %x) alwaysinline nounwind {\n  %y = call i64 asm "", "=r,0"(i64 %x)\n  ret i64 %y\n}\n'
+)
+
+
+def with_opaque(body: Stmt) -> Stmt:
+    """A statement that may use :func:`opaque`."""
+    return T.import_llvm(_OPAQUE, body)
+
+
+def opaque(x: Expr) -> Expr:
+    """An int64 of whose value LLVM knows nothing."""
+    return T.call_extern("int64", "gs_opaque", x)

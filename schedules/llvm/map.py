@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
+from gscompile._tvm import Stmt
 from gscompile.nests import MapNest, Nest
-from schedules.llvm.ranges import Piece, over_box
-from schedules.rule import Context
+from schedules.llvm.cells import cells, with_check
+from schedules.llvm.ranges import over_box
+from schedules.rule import Checked, Context
 
 
 class Rows:
@@ -14,11 +14,7 @@ class Rows:
 
     name = "rows"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest):
             return None
-
-        def cell(c: list[Expr]) -> Stmt:
-            return T.store(nest.out, c or [T.const(0)], nest.element(c))
-
-        return over_box(ctx, nest.shape, nest.cost, lambda: Piece(cell))
+        return with_check(nest, over_box(ctx, nest.shape, nest.cost, lambda: cells(nest)))

@@ -44,14 +44,19 @@ def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Exp
     n = ctx.sizes(extent)
     if isinstance(work, int) and work < SERIAL_WORK:
         return body(T.const(0), n)
-    threads = ctx.threads
+    many = T.all_of([ctx.threads > 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
+    return T.if_(many, always_shared(ctx, extent, body), body(T.const(0), n))
+
+
+def always_shared(ctx: Context, extent: Dim, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+    """``body(lo, hi)`` over ``[0, extent)``, one contiguous piece per thread: for work that a launch does not weigh against."""
+    n, threads = ctx.sizes(extent), ctx.threads
 
     def piece(t: Expr) -> Stmt:
         lo, hi = T.quotient(n * t, threads), T.quotient(n * (t + 1), threads)
         return T.let("lo", lo, lambda a: T.let("hi", hi, lambda b: body(a, b)))
 
-    many = T.all_of([threads > 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
-    return T.if_(many, T.parallel(threads, piece), body(T.const(0), n))
+    return T.parallel(threads, piece)
 
 
 def over_box(

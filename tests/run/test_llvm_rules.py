@@ -1,0 +1,189 @@
+"""The rules for llvm that large gathers meet, at sizes on both sides of their thresholds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from tests.oracle import assert_same
+from tests.run.test_guard_pages import Fence, Say, in_child
+
+Array = np.ndarray[Any, Any]
+BOUNDS = ["raise", "clip", "wrap", "fill", "trust"]
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Any:
+    was = gs.get_num_threads()
+    yield
+    gs.set_num_threads(was)
+
+
+def numbers(shape: tuple[int, ...], dtype: str) -> Array:
+    """Data whose elements differ from their neighbours."""
+    return (np.arange(np.prod(shape, dtype=int)).reshape(shape) * 7 % 251).astype(dtype)
+
+
+def ugly(rng: np.random.Generator, size: int, shape: tuple[int, ...], bounds: str, dtype: str = "int64") -> Array:
+    """Indices; out of range at the first, a middle and the last position where that is not an error."""
+    index = rng.integers(-size, size, shape).astype(dtype)
+    if bounds in ("clip", "wrap", "fill") and index.size:
+        flat = index.reshape(-1)
+        info = np.iinfo(dtype)
+        for at, value in [(0, size), (flat.size // 2, info.min), (flat.size // 3, -size - 1), (-1, info.max)]:
+            flat[at] = value
+    return index
+
+
+def resolved(index: Array, size: int, bounds: str) -> tuple[Array, Array]:
+    """What an index means: the position, and whether there is one."""
+    wide = index.astype(object)
+    if bounds == "wrap":
+        return (wide % size).astype(np.int64), np.ones(index.shape, bool)
+    wide = np.where(wide < 0, wide + size, wide)
+    ok = np.array((wide >= 0) & (wide < size), bool)
+    return np.clip(wide, 0, size - 1).astype(np.int64), ok if bounds == "fill" else np.ones(index.shape, bool)
+
+
+def run(b: gs.Builder, rule: str | None, arrays: list[Array], want: Array) -> None:
+    m = b.build("llvm")
+    rules = [r for _, r in m.stats.kernels]
+    assert rule is None or rule in rules, rules
+    for n in (1, 2, 5):
+        gs.set_num_threads(n)
+        assert_same(m(*arrays), want)
+
+
+def inputs(b: gs.Builder, arrays: list[Array], symbolic: bool) -> list[gs.Value]:
+    names: dict[int, str] = {}
+    return [
+        b.input(f"a{k}", [names.setdefault(n, f"n{len(names)}") if symbolic else n for n in a.shape], a.dtype)
+        for k, a in enumerate(arrays)
+    ]
+
+
+# -- rows that are picked from ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize(
+    "rows,width,picks", [(300, 256, 40), (70, 1024, 129), (3, 5000, 700), (1, 64, 64), (40, 65, 1)]
+)
+def test_elements_of_rows(rows: int, width: int, picks: int, bounds: str, symbolic: bool) -> None:
+    """gather along the last axis: rows longer and shorter than what is asked for ahead, pieces that do not come out even."""
+    x = numbers((rows, width), "float32")
+    i = ugly(np.random.default_rng(0), width, (rows, picks), bounds)
+    b = gs.Builder()
+    d, index = inputs(b, [x, i], symbolic)
+    b.output(b.gather(d, index, 1, bounds=bounds, **({"fill": -3} if bounds == "fill" else {})))
+    at, ok = resolved(i, width, bounds)
+    picked = 4 * width >= 256 and 4 * width <= 32 * picks and rows > 1
+    run(b, "picked-rows" if picked else None, [x, i], np.where(ok, np.take_along_axis(x, at, 1), np.float32(-3)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "bool"])
+@pytest.mark.parametrize("index_dtype", ["int32", "uint8", "int64", "uint64"])
+def test_columns_selected(dtype: str, index_dtype: str) -> None:
+    """take along the last axis: the same indices for every row, of every width."""
+    x = numbers((6, 5, 250), dtype)
+    i = np.random.default_rng(1).integers(0, 250, 300).astype(index_dtype)
+    b = gs.Builder()
+    d, index = inputs(b, [x, i], False)
+    b.output(b.take(d, index, 2))
+    run(b, None, [x, i], x[:, :, i.astype(int)])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_bad_index_is_found(axis: int) -> None:
+    """Checked while picking: the first index out of range is reported, and memory beside the arrays is not touched."""
+    end = in_child(_bad_indices, axis)
+    assert end.code == 0, str(end)
+
+
+def _bad_indices(say: Say, axis: int) -> None:
+    x = numbers((4200, 80), "float32")
+    i = np.random.default_rng(2).integers(0, x.shape[axis], x.shape)
+    b = gs.Builder()
+    d, index = inputs(b, [x, i], False)
+    b.output(b.gather(d, index, axis))
+    m = b.build("llvm")
+    assert m.stats.kernels[0][1] == ("packed-columns" if axis == 0 else "picked-rows")
+    for at_end in (False, True):
+        fence = Fence(at_end, 16)
+        gx, gi, out = fence.copy(x), fence.copy(i), fence.array(x.shape, "float32")
+        for position in (0, 1, 63, 64, 77, i.size // 2, i.size - 1):
+            say(f"position {position}, at the {'end' if at_end else 'start'} of its pages")
+            for n in (1, 3):
+                gs.set_num_threads(n)
+                gi[...] = i
+                gi.reshape(-1)[position] = x.shape[axis] + (1 << 40) * (position % 3)
+                if position < 77:
+                    gi.reshape(-1)[-1] = -x.shape[axis] - 1
+                with pytest.raises(gs.BoundsError) as caught:
+                    m(gx, gi, out=out)
+                assert caught.value.position == tuple(int(p) for p in np.unravel_index(position, i.shape))
+        gi[...] = i
+        assert_same(m(gx, gi, out=out), np.take_along_axis(x, i, axis))
+        fence.check()
+
+
+# -- columns that are packed ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize(
+    "deep,wide,rows",
+    [(4096, 33, 1100), (4097, 40, 4100), (8192, 31, 2048), (8193, 20, 2100), (4096, 32, 1), (3000, 48, 749)],
+)
+def test_elements_of_columns(deep: int, wide: int, rows: int, bounds: str, symbolic: bool) -> None:
+    """gather along the first axis: blocks of 32 and 16 columns and none, a last block that is narrower."""
+    x = numbers((deep, wide), "float32")
+    i = ugly(np.random.default_rng(3), deep, (rows, wide), bounds)
+    b = gs.Builder()
+    d, index = inputs(b, [x, i], symbolic)
+    b.output(b.gather(d, index, 0, bounds=bounds, **({"fill": -3} if bounds == "fill" else {})))
+    at, ok = resolved(i, deep, bounds)
+    packed = deep <= 8192 and 4 * rows >= deep and deep * wide * 4 > 512 << 10
+    run(b, "packed-columns" if packed else None, [x, i], np.where(ok, np.take_along_axis(x, at, 0), np.float32(-3)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
+def test_elements_of_columns_in_batches(dtype: str) -> None:
+    """Axes on both sides of the one that is indexed, and the index shorter than data on those that they share."""
+    x = numbers((3, 2100, 2, 150), dtype)
+    i = np.random.default_rng(4).integers(-2100, 2100, (2, 530, 2, 139))
+    b = gs.Builder()
+    d, index = inputs(b, [x, i], False)
+    b.output(b.gather(d, index, 1))
+    want = np.take_along_axis(x[:2, :, :, :139], np.where(i < 0, i + 2100, i), 1)
+    run(b, "packed-columns" if x.itemsize > 1 else "rows", [x, i], want)
+
+
+# -- rows that are copied ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("nbytes", [32, 48, 63, 64, 80, 240, 255, 256, 271, 272, 320, 4096, 4112])
+@pytest.mark.parametrize("offset", [0, 16, 48, 1])
+def test_rows_of_any_width_at_any_address(nbytes: int, offset: int, symbolic: bool) -> None:
+    """Results larger and smaller than the caches, beginning anywhere in a cache line."""
+    for total in (9 << 20, 64 << 10):
+        rows = total // nbytes
+        x = numbers((97, nbytes), "int8")
+        i = np.random.default_rng(5).integers(-97, 97, rows)
+        b = gs.Builder()
+        d, index = inputs(b, [x, i], symbolic)
+        b.output(b.take(d, index))
+        m = b.build("llvm")
+        assert m.stats.kernels[0][1] == "copies"
+        memory = np.full(rows * nbytes + 128, 99, np.int8)
+        start = -memory.ctypes.data % 64 + offset
+        out = memory[start : start + rows * nbytes].reshape(rows, nbytes)
+        m(x, i, out=out)
+        assert_same(out, x[i])
+        assert (memory[:start] == 99).all() and (memory[start + rows * nbytes :] == 99).all()
