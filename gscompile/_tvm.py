@@ -230,6 +230,11 @@ def is_simple(x: Expr) -> bool:
     return isinstance(x, (tirx.IntImm, tirx.Var))
 
 
+def xor(a: Expr, b: Expr) -> Expr:
+    """Bitwise exclusive or of integers."""
+    return tirx.bitwise_xor(a, b)
+
+
 def isnan(x: Expr) -> Expr:
     return tirx.isnan(x)
 

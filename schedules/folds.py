@@ -9,9 +9,13 @@ from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.nests import ReduceNest
 
 
-def accumulators(nest: ReduceNest, extent: int) -> list[Buffer]:
-    """Local storage for ``extent`` folds."""
-    return [T.buffer(f"acc{k}", [extent], d.name, align=64, scope="local") for k, (d, _) in enumerate(nest.initial)]
+def accumulators(nest: ReduceNest, extent: int, scope: str) -> list[Buffer]:
+    """Storage for ``extent`` folds.
+
+    Scope ``local`` is a cuda thread's own.  On llvm it would be allocated from the heap each time: ``global`` of less than 1024
+    bytes is what TVM puts on the stack, where LLVM makes registers of it.
+    """
+    return [T.buffer(f"acc{k}", [extent], d.name, align=64, scope=scope) for k, (d, _) in enumerate(nest.initial)]
 
 
 def fold(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:

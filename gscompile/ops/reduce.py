@@ -134,11 +134,10 @@ class ArgReduce(Stored):
         wins = beats.expr(DTYPES["bool"], [value, best])
         if not dtype.is_float:
             return wins
+        # Neither compares with a NaN as true.  No select: one whose arms load becomes a branch, which LLVM does not vectorise.
         nan = POINTWISE["isnan"]
         value_nan, best_nan = nan.expr(DTYPES["bool"], [value]), nan.expr(DTYPES["bool"], [best])
-        return T.select(
-            best_nan, value_nan if self.select_last else T.const(False, "bool"), T.any_of([wins, value_nan])
-        )
+        return T.any_of([wins, value_nan if self.select_last else T.all_of([value_nan, T.not_(best_nan)])])
 
 
 @dataclass(frozen=True, slots=True)

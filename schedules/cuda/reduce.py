@@ -24,7 +24,7 @@ class Folds:
 
         def thread(i: Expr) -> Stmt:
             c = unravel(i, nest.shape, ctx.sizes)
-            acc = accumulators(nest, 1)
+            acc = accumulators(nest, 1, "local")
             return T.seq(
                 *(T.allocate(a) for a in acc),
                 *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),

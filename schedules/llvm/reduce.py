@@ -1,19 +1,31 @@
-"""Reductions over axes, each fold in row-major order, so that results do not depend on the number of threads."""
+"""Reductions over axes, each fold in row-major order, so that results do not depend on the number of threads.
+
+Folds are carried out side by side, as many as there is room for in vector registers.  What they take in may be anywhere:
+where the rows come by way of an index, they are asked for some rows ahead.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
+from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import product
 from gscompile.nests import Nest, ReduceNest
 from schedules.folds import accumulators, fold
+from schedules.llvm.kernels import opaque, touch_row, with_kernels, with_opaque
 from schedules.llvm.ranges import shared_range
 from schedules.loops import over_reduced, unravel
 from schedules.rule import Context
 
-TILE = 64  # columns folded together: their accumulators stay in registers or the nearest cache
+REGISTERS = 8  # vector registers that hold the accumulators of a tile; there are 16, or 32 with AVX-512
+CHAINS = 8  # folds of runs of memory that go on together, since each waits for its own last step
+AHEAD = 16  # rows between asking for one and folding it
+TOUCHED = 4  # tensors of which rows are asked for
+NEAR = 1 << 18  # bytes of a tensor that stays in a core's own caches
+LAST = 1 << 40  # tiles later than any
 
 
 class Columns:
@@ -27,58 +39,249 @@ class Columns:
         columns = nest.shape[-1]
         if isinstance(columns, int) and columns < 4:
             return None
-        tiles = (columns + (TILE - 1)) // TILE
-        outer = [*nest.shape[:-1], tiles]
-        extent = ctx.sizes(columns)
+        width = tile_width(nest, ctx)
+        asked = gathered_rows(nest)
 
-        def tile(u: Expr) -> Stmt:
-            *row, t = unravel(u, outer, ctx.sizes)
-            acc = accumulators(nest, TILE)
-            begin = t * TILE
-            width = T.minimum(extent - begin, T.const(TILE))
+        def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
+            return folded(nest, first, width, count, Ahead(nest, asked, first, later, count) if asked else None)
 
-            def finished(cell: list[Expr], c: Expr) -> Stmt:
-                return T.store(nest.out, cell, nest.finish([T.load(a, c) for a in acc], cell))
-
-            def each(body: Callable[[Expr], Stmt]) -> Stmt:
-                return T.for_(width, body, "c")
-
-            return T.seq(
-                *(T.allocate(a) for a in acc),
-                each(lambda c: T.seq(*(T.store(a, [c], v) for a, (_, v) in zip(acc, nest.initial, strict=True)))),
-                over_reduced(nest, [*row, begin], lambda r: each(lambda c: fold(nest, acc, c, [*row, begin + c], r))),
-                each(lambda c: finished([*row, begin + c], c)),
-            )
-
-        work = nest.elements * max(nest.cost, 1)
-        return shared_range(ctx, product(outer), work, lambda lo, hi: T.for_range(lo, hi, tile, "tile"))
+        nests = tiled(nest, ctx, width, tile)
+        return with_kernels(nests) if asked else nests
 
 
 class Folds:
-    """One fold after the other."""
+    """Runs of memory are folded: a few of them in turns, where they are equally long."""
 
     name = "folds"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
         if not isinstance(nest, ReduceNest):
             return None
-
-        def cell(c: list[Expr]) -> Stmt:
-            acc = accumulators(nest, 1)
-            zero = T.const(0)
-            return T.seq(
-                *(T.allocate(a) for a in acc),
-                *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-                over_reduced(nest, c, lambda r: fold(nest, acc, zero, c, r)),
-                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc], c)),
-            )
-
-        work = nest.elements * max(nest.cost, 1)
         if not nest.shape:
-            return cell([])
-        return shared_range(
-            ctx,
-            product(nest.shape),
-            work,
-            lambda lo, hi: T.for_range(lo, hi, lambda u: cell(unravel(u, nest.shape, ctx.sizes)), "cell"),
+            return chains(nest, [[]])
+        width = CHAINS // len(nest.initial) if same_ranges(nest) else 1
+
+        def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
+            n = T.constant_value(count)
+            if n is None:
+                return T.for_(count, lambda k: chains(nest, [[*first[:-1], first[-1] + k]]), "c")
+            return chains(nest, [[*first[:-1], first[-1] + k] for k in range(n)])
+
+        return with_opaque(tiled(nest, ctx, width, tile))
+
+
+def tile_width(nest: ReduceNest, ctx: Context) -> int:
+    """How many folds have their accumulators in :data:`REGISTERS` vector registers: a power of two.
+
+    Half as many where the number of columns is known only at run time, so that fewer of them are left over.
+    """
+    fit = REGISTERS * ctx.target.vector_bytes // sum(d.itemsize for d, _ in nest.initial)
+    if not isinstance(nest.shape[-1], int):
+        fit //= 2
+    return 1 << (fit.bit_length() - 1)
+
+
+def same_ranges(nest: ReduceNest) -> bool:
+    """Whether all cells fold the same box."""
+    here, there = ([T.var(f"{name}{k}") for k in range(len(nest.shape))] for name in "cd")
+    pairs = zip(nest.ranges(here), nest.ranges(there), strict=True)
+    return all(T.same_expr(x, y) for a, b in pairs for x, y in zip(a, b, strict=True))
+
+
+Later: TypeAlias = Callable[[Expr], list[Expr]]
+"""Of how many tiles later -> that tile's first cell, or that of the last one of the thread's share."""
+
+
+def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr], Expr, Later], Stmt]) -> Stmt:
+    """``body(first cell, count, later)`` for tiles of neighbours on the innermost kept axis, in parallel.
+
+    Tiles are ``width`` wide, but the last of a row may be narrower.
+    """
+    columns = nest.shape[-1]
+    if isinstance(columns, int):
+        width = max(1, min(width, columns))
+    tiles = (columns + (width - 1)) // width
+    outer = [*nest.shape[:-1], tiles]
+
+    def first_cell(u: Expr) -> list[Expr]:
+        *row, t = unravel(u, outer, ctx.sizes)
+        return [*row, t * width]
+
+    def share(lo: Expr, hi: Expr) -> Stmt:
+        def tile(u: Expr) -> Stmt:
+            first = first_cell(u)
+
+            def of(count: Expr) -> Stmt:
+                return body(first, count, lambda n: first_cell(T.minimum(u + n, hi - 1)))
+
+            if width == 1 or (isinstance(columns, int) and columns % width == 0):
+                return of(T.const(width))
+            rest = ctx.sizes(columns) - first[-1]
+            narrow = T.const(columns % width) if isinstance(columns, int) else rest
+            return T.if_(rest >= width, of(T.const(width)), of(narrow))
+
+        return T.for_range(lo, hi, tile, "tile")
+
+    work = nest.elements * max(nest.cost, 1)
+    return shared_range(ctx, product(outer), work, share)
+
+
+def folded(nest: ReduceNest, first: list[Expr], width: int, count: Expr, ahead: Ahead | None) -> Stmt:
+    """``count`` folds, at most ``width``, side by side: of the cell ``first`` and those after it on the innermost kept axis."""
+    acc = accumulators(nest, T.constant_value(count) or width, "global")
+
+    def cell(k: Expr) -> list[Expr]:
+        return [*first[:-1], first[-1] + k]
+
+    def each(body: Callable[[Expr], Stmt]) -> Stmt:
+        return T.for_(count, body, "c")
+
+    def row(r: list[Expr]) -> Stmt:
+        step = each(lambda k: fold(nest, acc, k, cell(k), r))
+        return T.seq(ahead.ask(r), step) if ahead else step
+
+    return T.seq(
+        *(T.allocate(a) for a in acc),
+        each(lambda k: T.seq(*(T.store(a, [k], v) for a, (_, v) in zip(acc, nest.initial, strict=True)))),
+        ahead.around(lambda: over_reduced(nest, first, row)) if ahead else over_reduced(nest, first, row),
+        each(lambda k: T.store(nest.out, cell(k), nest.finish([T.load(a, k) for a in acc], cell(k)))),
+    )
+
+
+Read: TypeAlias = tuple[Expr | None, Buffer, list[Expr]]
+
+
+def reads(nest: ReduceNest, c: list[Expr], r: list[Expr]) -> list[Read]:
+    """What a step loads besides its accumulators."""
+    steps = nest.step([T.var(f"a{k}", d.tir) for k, (d, _) in enumerate(nest.initial)], c, r)
+    return [load for value in steps for load in T.reads(value)]
+
+
+def gathered_rows(nest: ReduceNest) -> list[int]:
+    """Which of the :func:`reads` of a step are rows that an index chooses, out of tensors too large for a core's own caches."""
+    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+    r = [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
+    beside = reads(nest, [*c[:-1], c[-1] + 1], r)
+    found: list[int] = []
+    seen: list[list[Expr]] = []
+    for k, (_, buf, at) in enumerate(reads(nest, c, r)):
+        other = beside[k][2]
+        extents = [T.constant_value(d) for d in T.extents(buf)]
+        if (
+            any(T.loads_of(x) for x in at[:-1])
+            and all(T.same_expr(x, y) for x, y in zip(at[:-1], other[:-1], strict=True))
+            and T.constant_value(other[-1] - at[-1]) == 1
+            and (None in extents or math.prod(n for n in extents if n) * T.itemsize(buf) > NEAR)
+            and not any(T.same_expr(T.address_of(buf, *at), T.address_of(buf, *x)) for x in seen)
+        ):
+            found.append(k)
+            seen.append(at)
+    return found[:TOUCHED]
+
+
+class Ahead:
+    """Rows asked for some steps before they are folded; those of the next tiles towards the end of a tile.
+
+    Args:
+        asked: which of the :func:`reads` of a step.
+        first: the tile's first cell.
+        count: its cells.
+    """
+
+    def __init__(self, nest: ReduceNest, asked: list[int], first: list[Expr], later: Later, count: Expr) -> None:
+        self.nest, self.asked, self.first, self.later, self.count = nest, asked, first, later, count
+        self.ranges = nest.ranges(first)
+        self.box = same_ranges(nest) and len(self.ranges) == 1
+        self.names: list[Expr] = []
+
+    def around(self, loops: Callable[[], Stmt]) -> Stmt:
+        """The loops over a tile's rows, inside names for what does not change there."""
+        if self.box:
+            extent = self.ranges[0][1]
+            known = T.constant_value(extent)
+            if known is None:
+                some = T.maximum(extent, T.const(1))
+                tiles, more = T.quotient(T.const(AHEAD), some), T.remainder(T.const(AHEAD), some)
+            else:
+                tiles, more = (T.const(x) for x in divmod(AHEAD, max(known, 1)))
+            values = [more, *self.later(tiles), *self.later(tiles + 1)]
+        elif len(self.ranges) == 1:
+            values = [self.nest.ranges(self.later(T.const(LAST)))[0][1] - 1]
+        else:
+            values = []
+
+        def body(names: list[Expr]) -> Stmt:
+            self.names = names
+            return loops()
+
+        return _named("ahead", values, body)
+
+    def ask(self, r: list[Expr]) -> Stmt:
+        """Ask for the rows of some steps after ``r``."""
+        cell = self.first
+        if self.box:
+            more, *cells = self.names
+            extent, n = self.ranges[0][1], len(self.first)
+            beyond = r[0] + more >= extent
+            cell = [
+                x if T.same_expr(x, y) else T.select(beyond, y, x) for x, y in zip(cells[:n], cells[n:], strict=True)
+            ]
+            at = [T.select(beyond, r[0] + more - extent, r[0] + more)]
+        elif len(r) == 1:  # segments: what follows a segment belongs to the next ones, most often
+            at = [T.minimum(r[0] + AHEAD, T.maximum(self.names[0], r[0]))]
+        else:
+            at = [*r[:-1], T.minimum(r[-1] + AHEAD, self.ranges[-1][1] - 1)]
+
+        def touch(names: list[Expr]) -> Stmt:
+            rows = reads(self.nest, names[: len(cell)], names[len(cell) :])
+            return T.seq(*(self._touch(*rows[k]) for k in self.asked))
+
+        return _named("soon", [*cell, *at], touch)
+
+    def _touch(self, condition: Expr | None, buf: Buffer, at: list[Expr]) -> Stmt:
+        return T.if_(condition, touch_row(T.address_of(buf, *at), self.count * T.itemsize(buf)))
+
+
+def _named(name: str, values: list[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """A statement that uses values more than once; literals and variables need no name."""
+
+    def bind(done: list[Expr]) -> Stmt:
+        if len(done) == len(values):
+            return body(done)
+        value = values[len(done)]
+        if T.is_simple(value):
+            return bind([*done, value])
+        return T.let(f"{name}{len(done)}", value, lambda v: bind([*done, v]))
+
+    return bind([])
+
+
+def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
+    """The folds of some cells that all have the same ranges, in turns: each step waits for the one before it in its fold.
+
+    LLVM makes vectors of integers, whose folds it may reorder, along the runs.  Those of floats it may not, and would make of
+    the same element of each run, by a hardware gather: hence a position in the run that it does not know to be the same.
+    """
+    zero = T.const(0)
+    acc = [accumulators(nest, 1, "global") for _ in cells]
+    hide = len(cells) > 1 and any(d.is_float for d, _ in nest.initial)
+
+    def turn(r: list[Expr]) -> Stmt:
+        return T.seq(*(step(a, c, r) for a, c in zip(acc, cells, strict=True)))
+
+    def step(a: list[Buffer], c: list[Expr], r: list[Expr]) -> Stmt:
+        return (
+            T.let("r", opaque(r[-1]), lambda x: fold(nest, a, zero, c, [*r[:-1], x]))
+            if hide
+            else fold(nest, a, zero, c, r)
         )
+
+    return T.seq(
+        *(T.allocate(b) for a in acc for b in a),
+        *(T.store(b, [zero], v) for a in acc for b, (_, v) in zip(a, nest.initial, strict=True)),
+        over_reduced(nest, cells[0], turn),
+        *(
+            T.store(nest.out, c or [zero], nest.finish([T.load(b, zero) for b in a], c))
+            for a, c in zip(acc, cells, strict=True)
+        ),
+    )

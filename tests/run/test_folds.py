@@ -1,0 +1,151 @@
+"""Reductions fold in row-major order, whatever tile, remainder, thread or request ahead of time they are carried out with."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from tests.run.test_guard_pages import Fence, in_child
+
+WIDTHS = (1, 3, 4, 5, 16, 63, 64, 65, 128, 131, 200)  # columns: around tiles of 32, 64 and 128 and what they leave over
+LENGTHS = (1, 2, 5, 15, 16, 17, 33, 50)  # rows: around the sixteen by which they are asked for ahead
+ROWS = 7000  # of the table, which is then too large for a core's caches unless it is narrow
+
+
+def row_major(x: Any, axis: int) -> Any:
+    """The float32 sum along an axis, one element after the other: a running sum cannot be reordered."""
+    return np.take(np.add.accumulate(x, axis, dtype=np.float32), -1, axis)
+
+
+def bags(width: Any, length: Any, count: Any, rows: Any = ROWS, dtype: str = "float32", op: str = "sum") -> gs.Module:
+    b = gs.Builder("bags")
+    x, i = b.input("x", (rows, width), dtype), b.input("i", (count, length), "int64")
+    b.output(getattr(b, op)(b.take(x, i), 1))
+    return b.build()
+
+
+@pytest.fixture(params=[1, 3], ids=["alone", "shared"])
+def threads(request: pytest.FixtureRequest) -> Any:
+    before = gs.get_num_threads()
+    gs.set_num_threads(request.param)
+    yield request.param
+    gs.set_num_threads(before)
+
+
+@pytest.mark.parametrize("symbolic", [False, True], ids=["static", "symbolic"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_bags_of_every_width_and_length(width: int, symbolic: bool, threads: int) -> None:
+    rng = np.random.default_rng(width)
+    x = rng.standard_normal((ROWS, width), np.float32)
+    compiled = bags("w", "k", "n", "rows") if symbolic else None
+    for length in LENGTHS if symbolic else (LENGTHS[width % 8], LENGTHS[(width + 3) % 8]):
+        count = 1 + 1200 // length
+        i = rng.integers(-ROWS, ROWS, (count, length))
+        got = (compiled or bags(width, length, count))(x, i)
+        np.testing.assert_array_equal(got, row_major(x[i], 1), strict=True)
+
+
+def test_nothing_to_fold_gives_the_identity() -> None:
+    x, compiled = np.ones((ROWS, 64), np.float32), bags("w", "k", "n", "rows")
+    np.testing.assert_array_equal(compiled(x, np.empty((3, 0), np.int64)), np.zeros((3, 64), np.float32), strict=True)
+    np.testing.assert_array_equal(compiled(x, np.empty((0, 3), np.int64)), np.zeros((0, 64), np.float32), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "bool"])
+@pytest.mark.parametrize("op", ["max", "sum", "argmax"])
+def test_bags_of_other_types(op: str, dtype: str, threads: int) -> None:
+    rng = np.random.default_rng(5)
+    x = (rng.integers(0, 2, (ROWS, 70)) if dtype == "bool" else rng.integers(-3, 4, (ROWS, 70))).astype(dtype)
+    i = rng.integers(0, ROWS, (90, 20))
+    if op == "argmax" and dtype == "bool":
+        x = x.astype("int32")
+    want = getattr(x[i], op)(1)
+    np.testing.assert_array_equal(bags(70, 20, 90, dtype=str(x.dtype), op=op)(x, i), want, strict=True)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(5, 17, 9), (3, 2, 131), (40, 50, 3), (9, 20, 64)], ids=str)
+def test_axes_of_a_box(shape: tuple[int, int, int], axes: tuple[int, ...], threads: int) -> None:
+    x = np.random.default_rng(2).standard_normal(shape, np.float32)
+    kept = [a for a in range(3) if a not in axes]
+    flat = x.transpose(*kept, *axes).reshape([shape[a] for a in kept] + [-1])
+    for extents in (shape, ("a", "b", "c")):
+        b = gs.Builder("box")
+        v = b.input("x", extents, "float32")
+        b.output(b.sum(v, axes), b.max(v, axes))
+        total, largest = b.build()(x)
+        np.testing.assert_array_equal(total, row_major(flat, -1), strict=True)
+        np.testing.assert_array_equal(largest, flat.max(-1), strict=True)
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_argmax_of_nans_zeros_and_equals(axis: int, last: bool) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.choice(
+        np.array([-np.inf, -1, -0.0, 0.0, 1, np.nan], np.float32), (41, 43), p=[0.1, 0.3, 0.2, 0.2, 0.1, 0.1]
+    )
+    b = gs.Builder("best")
+    v = b.input("x", x.shape, "float32")
+    b.output(b.argmax(v, axis, select_last=last), b.argmin(v, axis, select_last=last))
+    turned = np.flip(x, axis) if last else x
+    for got, find in zip(b.build()(x), (np.argmax, np.argmin), strict=True):
+        want = find(turned, axis)
+        np.testing.assert_array_equal(got, x.shape[axis] - 1 - want if last else want)
+
+
+def test_a_gather_of_gathered_positions_with_fills(threads: int) -> None:
+    rng = np.random.default_rng(4)
+    x, j = rng.standard_normal((ROWS, 48), np.float32), rng.integers(-100, ROWS + 100, 3000)
+    i = rng.integers(-50, 3050, (100, 30))
+    b = gs.Builder("twice")
+    table, positions, index = (b.input(n, v.shape, str(v.dtype)) for n, v in (("x", x), ("j", j), ("i", i)))
+    found = b.take(positions, index, bounds="fill", negative=False, fill=-1)
+    b.output(b.sum(b.take(table, found, bounds="fill", negative=False, fill=2.0), 1))
+    inside = (i >= 0) & (i < 3000)
+    at = np.where(inside, j[np.where(inside, i, 0)], -1)
+    ok = (at >= 0) & (at < ROWS)
+    want = np.where(ok[..., None], x[np.where(ok, at, 0)], np.float32(2))
+    np.testing.assert_array_equal(b.build()(x, j, i), row_major(want, 1), strict=True)
+
+
+def _fenced(say: Callable[[str], None], at_end: bool) -> None:
+    rng = np.random.default_rng(6)
+    fence = Fence(at_end)
+    for threads, width, length in ((1, 64, 50), (3, 64, 50), (1, 33, 1), (3, 130, 15), (1, 20, 17), (1, 8, 40)):
+        gs.set_num_threads(threads)
+        count = 60
+        x, i = fence.array((ROWS, width), np.float32), fence.array((count, length), np.int64)
+        out = fence.array((count, width), np.float32)
+        x[...] = rng.standard_normal(x.shape)
+        i[...] = rng.integers(-ROWS, ROWS, i.shape)
+        i.flat[-1], i.flat[0] = ROWS - 1, -ROWS
+        for compiled in (bags(width, length, count), bags("w", "k", "n", "rows")):
+            say(f"bags of {width} by {length}, {threads} threads")
+            np.testing.assert_array_equal(compiled(x, i, out=out), row_major(x[i], 1), strict=True)
+        offsets = fence.array((13,), np.int64)
+        offsets[...] = np.linspace(0, count * length, 13)
+        flat, few = i.reshape(-1), fence.array((12, width), np.float32)
+        b = gs.Builder("runs")
+        a, at, ends = (
+            b.input("x", ("rows", width), "float32"),
+            b.input("i", ("m",), "int64"),
+            b.input("o", ("n",), "int64"),
+        )
+        b.output(b.segment_reduce(b.take(a, at), ends, "sum"))
+        say(f"runs of rows of {width}, {threads} threads")
+        b.build()(x, flat, offsets, out=few)
+        want = [row_major(x[flat[p:q]], 0) for p, q in itertools.pairwise(offsets)]
+        np.testing.assert_array_equal(few, np.array(want), strict=True)
+    fence.check()
+
+
+@pytest.mark.parametrize("at_end", [False, True], ids=["begin", "end"])
+def test_asking_ahead_reads_no_index_outside(at_end: bool) -> None:
+    end = in_child(_fenced, at_end)
+    assert end.code == 0, str(end)
