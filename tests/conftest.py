@@ -9,6 +9,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite tests/ir/golden/ from what the compiler gives now"
     )
+    parser.addoption(
+        "--draws",
+        type=int,
+        default=20,
+        help="calls of every function of TensorFlow, OpenVINO and PaddlePaddle to compare",
+    )
+
+
+@pytest.fixture
+def draws(request: pytest.FixtureRequest) -> int:
+    """How many calls of a function to compare with a framework that runs in a process of its own."""
+    count: int = request.config.getoption("--draws")
+    return count
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -138,8 +138,8 @@ def scatter_nd(
     """Adds updates at index vectors to zeros of a shape, a list of ints (or, with values, of symbolic sizes).
 
     indices: int32 or int64; updates: any dtype, ``updates.shape = indices.shape[:-1] + shape[m:]`` for vectors of length m, of
-    rank 1 or more.  indices of rank 1 are as many vectors of length 1, not one vector.  Duplicates are summed; bool sums are
-    *or*.
+    rank 1 or more.  indices has rank 2 or more, but for ``"xla"``, where rank 1 is one vector.  Duplicates are summed; bool
+    sums are *or*.
     """
     base = updates.builder.zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
     return _scatter("scatter_nd", base, indices, updates, "add", device, bad_indices_policy)
@@ -152,8 +152,8 @@ def tensor_scatter_nd_update(
     """A copy of tensor with updates at index vectors; where they meet, the last one wins.
 
     tensor: any dtype; indices: int32 or int64; updates: tensor's dtype, ``updates.shape = indices.shape[:-1] +
-    tensor.shape[m:]`` for vectors of length m, of rank 1 or more.  indices of rank 1 are as many vectors of length 1, not one
-    vector (but for XLA's additions, subtractions, minima and maxima, which is not reproduced).
+    tensor.shape[m:]`` for vectors of length m, of rank 1 or more.  indices has rank 2 or more, but for ``"xla"``, where rank 1 is
+    one vector, and where updates and additions take updates of rank 0 for all points.
     """
     return _scatter("tensor_scatter_nd_update", tensor, indices, updates, "update", device)
 
@@ -225,17 +225,25 @@ def _scatter(
     need_same_dtype(op, "updates", updates, "tensor", base)
     if op.startswith("tensor_") and (reduction == "sub" or (reduction != "update" and device != "xla")):
         _no_bool(op, base)
+    need_rank(op, "tensor" if op.startswith("tensor") else "shape", base, 1, 8)
     need_rank(op, "indices", indices, 1, 8)
-    need_rank(op, "updates", updates, 1, 8)
-    if any(_empty(v.shape) for v in (base, indices, updates)) and not (_empty(indices.shape) and _empty(updates.shape)):
+    need_rank(op, "updates", updates, 0 if device == "xla" and op.startswith("tensor") else 1, 8)
+    if _empty(base.shape) and not (_empty(indices.shape) and _empty(updates.shape)):
         raise ShapeError(
-            f"{op}: tensor, indices and updates must all have elements, or indices and updates none; "
+            f"{op}: where tensor has no elements, indices and updates must have none; "
             f"got {shape_str(base.shape)}, {shape_str(indices.shape)} and {shape_str(updates.shape)}"
         )
+    depth = indices.shape[-1]
+    nothing = depth == 0 and _empty(base.shape if indices.rank > 1 else base.shape[:1])
+    if device != "xla" and (indices.rank == 1 or depth == 0) and not nothing:
+        raise ShapeError(
+            f"{op}: indices must have rank 2 or more, with vectors of length 1 or more; got {shape_str(indices.shape)}"
+        )
+    if updates.rank == 0 and reduction in ("update", "add"):
+        m = int_of(op, "the length of a vector", depth)
+        updates = base.builder.broadcast_to(updates, [*indices.shape[:-1], *base.shape[m:]])
     if reduction in ("min", "max"):
         updates = without_nan(updates, reduction)
-    if indices.rank == 1:
-        indices = base.builder.unsqueeze(indices, 1)
     return base.builder.scatter_nd(base, indices, updates, reduction=reduction, bounds=bounds, negative=False)
 
 

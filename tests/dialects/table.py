@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import gscompile.dialects
-from tests.dialects.differential import COUNTS
+from tests.dialects.differential import COUNTS, ENDED
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
@@ -40,7 +40,7 @@ def functions(dialect: str) -> list[str]:
     return sorted(name for name, f in found if not name.startswith("_") and f.__module__ == module.__name__)
 
 
-def page(counts: Counter[tuple[str, str, str]]) -> str:
+def page(counts: Counter[tuple[str, str, str]], ended: Counter[tuple[str, str, str]]) -> str:
     """The page's text."""
     lines = [HEAD, "| framework | functions | comparisons | judges |", "|---|---|---|---|"]
     for d in dialects():
@@ -50,19 +50,24 @@ def page(counts: Counter[tuple[str, str, str]]) -> str:
     for d in dialects():
         lines += ["", f"## {d}", "", "| function | judge | comparisons |", "|---|---|---|"]
         lines += [f"| {f} | {judge} | {n} |" for (_, f, judge), n in sorted(counts.items()) if _ == d]
+        ends = [f"{f} of {judge}: {n}" for (_, f, judge), n in sorted(ended.items()) if _ == d]
+        lines += ["", f"Calls that ended the framework's process: {'; '.join(ends)}."] if ends else []
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     here = Path(__file__).parent
     status = pytest.main(
-        ["-o", "addopts=", "-q", "-p", "no:cacheprovider", str(here), f"--ignore={here / 'test_table.py'}"]
+        [
+            *("-o", "addopts=", "-q", "-p", "no:cacheprovider", "--draws=60"),
+            *(str(here), f"--ignore={here / 'test_table.py'}", f"--ignore={here / 'test_judges.py'}"),
+        ]
     )
     if status:
         print("the page was not written: a comparison failed", file=sys.stderr)
         return int(status)
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page(COUNTS))
+    PAGE.write_text(page(COUNTS, ENDED))
     print(f"wrote {PAGE.name}: {sum(COUNTS.values())} comparisons")
     return 0
 

@@ -7,9 +7,8 @@ import pytest
 
 import gscompile as gs
 from gscompile.dialects import paddle as gp
-from tests.dialects.recorded import against_all, drawn, recorded, replay
+from tests.dialects.recorded import against_all, live, recorded, replay
 from tests.dialects.recorded import paddle as calls
-from tests.frameworks import need
 
 
 @pytest.mark.parametrize("function", calls.CASES)
@@ -20,10 +19,9 @@ def test_recorded(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", calls.CASES)
-def test_against_the_cpu(function: str) -> None:
-    need("paddle")
-    some = [(c, lambda c=c: calls.judge(c)) for c in drawn(calls, function, range(60))]
-    assert against_all(gp, some, calls.version()) >= 20
+def test_against_the_cpu(function: str, draws: int) -> None:
+    version, some = live(calls, function, draws)
+    assert against_all(gp, some, version) >= draws // 3
 
 
 def test_what_differs_and_what_is_refused() -> None:

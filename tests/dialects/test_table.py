@@ -22,6 +22,9 @@ def test_every_function_was_compared(dialect: str) -> None:
 
 def test_the_page_is_made_of_the_counts() -> None:
     dialect = table.dialects()[0]
-    text = table.page(Counter({(dialect, "some_function", "somebody 1.0"): 7}))
+    text = table.page(
+        Counter({(dialect, "some_function", "somebody 1.0"): 7}), Counter({(dialect, "other", "somebody 1.0"): 2})
+    )
     assert "| some_function | somebody 1.0 | 7 |" in text
     assert f"| {dialect} | {len(table.functions(dialect))} | 7 | somebody 1.0 |" in text
+    assert "Calls that ended the framework's process: other of somebody 1.0: 2." in text

@@ -1,13 +1,15 @@
 """Calls of frameworks that are heavy to install, with what the frameworks gave: checked always, made rarely.
 
-Each module here draws calls of one framework and knows how to make them there.  ``python -m tests.dialects.recorded NAME``,
-where that framework is installed, writes NAME.npz: a few calls of every function, with results and the framework's version.
+Each module here draws calls of one framework, and says which of them may be made.  :func:`live` makes them, where the framework
+is installed; ``python -m tests.dialects.recorded NAME`` then writes NAME.npz: a few calls of every function, with results
+and the framework's version.
 
 A file holds two arrays: ``index``, JSON, and ``data``, the bytes of all arrays one after the other.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 from collections.abc import Callable, Iterable
@@ -18,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tests.cases import numpy_dtype
+from tests.dialects import judges
 from tests.dialects.differential import Against, Draw, Refused, as_arrays, outcome
 from tests.oracle import Array
 
@@ -71,6 +74,13 @@ def drawn(framework: Any, function: str, seeds: Iterable[int], **options: Any) -
     return [call for call in calls if framework.is_safe(call)]
 
 
+def live(framework: Any, function: str, count: int, **options: Any) -> tuple[str, list[tuple[Call, Callable[[], Any]]]]:
+    """The framework's version, and drawn calls of one function with what the framework gives for each; or a skip."""
+    judge = judges.need(framework.__name__.rpartition(".")[2])
+    calls = drawn(framework, function, range(count), **options)
+    return judge.version, [(c, functools.partial(judge.ask, c.function, c.args, c.options)) for c in calls]
+
+
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
@@ -98,6 +108,7 @@ class Writer:
 def record(name: str) -> None:
     """Write NAME.npz."""
     framework = importlib.import_module(f"{__name__}.{name}")
+    judge = judges.Judge(f"{judges.__name__}.{name}")
     write = Writer()
     calls = []
     for function in framework.CASES:
@@ -105,13 +116,15 @@ def record(name: str) -> None:
         for call in drawn(framework, function, SEEDS):
             if len(Writer.of(call.args).data) > BYTES:
                 continue
-            result = outcome(lambda: framework.judge(call))  # noqa: B023
+            result = outcome(functools.partial(judge.ask, call.function, call.args, call.options))
             refused = isinstance(result, Refused)
+            if refused and isinstance(result.error, judges.Ended):
+                continue
             left[refused] -= 1
             if left[refused] >= 0:
                 gives = None if refused else write(as_arrays(result))
                 calls.append({**asdict(call), "args": write(list(call.args)), "gives": gives})
-    index = json.dumps({"version": framework.version(), "calls": calls}).encode()
+    index = json.dumps({"version": judge.version, "calls": calls}).encode()
     np.savez_compressed(
         HERE / f"{name}.npz", index=np.frombuffer(index, "u1"), data=np.frombuffer(bytes(write.data), "u1")
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.cases import numpy_dtype
 from tests.dialects.differential import Draw
 from tests.dialects.recorded import Call
 from tests.dialects.recorded.openvino import vectors
@@ -22,33 +21,11 @@ SCATTER = ("int32", "int64", "float32", "float64")
 ALONG = ("int16", "int32", "int64", "uint8", "float32", "float64")
 
 
-def version() -> str:
-    import paddle
-
-    return f"paddlepaddle {paddle.__version__}"
-
-
-def judge(call: Call) -> Any:
-    """What Paddle gives on the CPU."""
-    import paddle
-
-    def tensor(x: Any) -> Any:
-        if not isinstance(x, np.ndarray):
-            return x
-        if x.dtype.name == "bfloat16":
-            return paddle.to_tensor(x.astype("float32"), place=paddle.CPUPlace()).astype("bfloat16")
-        return paddle.to_tensor(x, place=paddle.CPUPlace())
-
-    result = getattr(paddle, call.function)(*map(tensor, call.args), **call.options)
-    if result.dtype == paddle.bfloat16:
-        return result.astype("float32").numpy().astype(numpy_dtype("bfloat16"))
-    return result.numpy()
-
-
 def is_safe(call: Call) -> bool:
-    """Whether a call may be made: Paddle touches other memory where something is empty or put_along_axis's indices do not fit."""
-    if not all(a.size for a in call.args if isinstance(a, np.ndarray)):
-        return False
+    """Whether a call gives something to compare with: put_along_axis writes to other memory where its indices do not fit.
+
+    No call has data or updates without elements, where Paddle reads other memory or gives other shapes.
+    """
     if call.function != "put_along_axis":
         return True
     x, i, _, axis, _, include_self, _ = call.args
