@@ -81,6 +81,19 @@ def in_range(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool)
     return T.all_of([T.const(0) <= v, v < count])
 
 
+def clamped(v: Expr, count: Expr) -> Expr:
+    """The nearest valid start."""
+    return T.maximum(T.minimum(v, count - 1), T.const(0))
+
+
+def excess(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool) -> Expr:
+    """An int64 that is 0 just where :func:`in_range` holds, without a comparison: the cheapest test for vectors."""
+    v = wrapped(value, size, negative, sliced)
+    beyond = T.xor(v, clamped(v, count))
+    known = T.constant_value(count)
+    return beyond if known is not None and known > 0 else beyond | T.cast("int64", count <= 0)
+
+
 def resolve(
     value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, sliced: bool, checked: bool
 ) -> Start:
@@ -103,4 +116,4 @@ def resolve(
         return Start(v, None)
     if policy is Bounds.FILL:
         return Start(v, T.all_of([T.const(0) <= v, v < count]))
-    return Start(T.maximum(T.minimum(v, count - 1), T.const(0)), None)
+    return Start(clamped(v, count), None)

@@ -222,6 +222,7 @@ class Lowering:
             index.shape,
             a.map.components,
             lambda g, k: a.valid(k, element, g, data.shape, self.sizes),
+            lambda g, k: a.excess(k, element, g, data.shape, self.sizes),
             a.index_position,
             lambda at: T.cast("int64", element(*at)),
             self.status,

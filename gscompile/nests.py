@@ -82,6 +82,7 @@ class CheckNest:
         grid: extents of the index tensor without its vector axis.
         index: extents of the index tensor.
         valid: whether a component of the index vector at a grid position is in range.
+        excess: an int64 that is 0 just where it is.
         position: where that component stands in the index tensor.
         value: the index value at a position of the index tensor.
         known: that some index is not valid is known; only where is asked.
@@ -92,6 +93,7 @@ class CheckNest:
     index: Shape
     components: int
     valid: Callable[[Coords, int], Expr]
+    excess: Callable[[Coords, int], Expr]
     position: Callable[[Coords, int], list[Expr]]
     value: Callable[[Coords], Expr]
     status: Buffer

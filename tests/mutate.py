@@ -46,8 +46,8 @@ DEFECTS = [
     Defect(
         "clamp ignores the window",
         BOUNDS,
-        "T.maximum(T.minimum(v, count - 1), T.const(0))",
-        "T.maximum(T.minimum(v, size - 1), T.const(0))",
+        "return Start(clamped(v, count), None)",
+        "return Start(clamped(v, size), None)",
     ),
     Defect(
         "range ignores the window",
@@ -107,8 +107,8 @@ DEFECTS = [
     Defect(
         "first write wins",
         "gscompile/reductions.py",
-        "return new if self.function is None else",
-        "return old if self.function is None else",
+        "        if self.function is None:\n            return new\n",
+        "        if self.function is None:\n            return old\n",
     ),
     Defect(
         "include_self ignored",

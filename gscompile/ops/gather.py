@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gscompile import _tvm as T
 from gscompile._tvm import Expr
-from gscompile.bounds import Bounds, Start, in_range, resolve
+from gscompile.bounds import Bounds, Start, excess, in_range, resolve
 from gscompile.dims import Dim
 from gscompile.index_map import Fixed, Indexed, IndexMap, Shared
 from gscompile.ops.base import Coords, Element, Inline, Sizes
@@ -79,6 +79,15 @@ class Addressing:
             return count > 0
         sliced = self.map.slice_size(axis) != 1
         return in_range(self.index_at(index, grid, component), sizes(data[axis]), count, self.negative, sliced)
+
+    def excess(self, component: int, index: Element, grid: Coords, data: Sequence[Dim], sizes: Sizes) -> Expr:
+        """An int64 that is 0 just where an index value passes (:meth:`valid`)."""
+        axis = self.map.indexed_axes[component]
+        count = self.count(data, axis, sizes)
+        if self.bounds is not Bounds.RAISE:
+            return T.cast("int64", count <= 0)
+        sliced = self.map.slice_size(axis) != 1
+        return excess(self.index_at(index, grid, component), sizes(data[axis]), count, self.negative, sliced)
 
     def needs_check(self, data: Sequence[Dim]) -> bool:
         """Whether some index value could be invalid."""

@@ -26,16 +26,17 @@ def flagged(nest: MapNest, cell: Cell) -> Piece:
     """Cells that are safe with any index, and the check of each."""
     check = nest.check
     assert check is not None
-    bad = T.buffer("bad", [1], "int32", align=4, scope="local")
+    bad = T.buffer("bad", [1], "int64", align=8, scope="local")
     zero = [T.const(0)]
 
     def look(c: list[Expr]) -> Stmt:
-        invalid = T.not_(valid(nest, c))
-        return T.seq(cell(c), T.store(bad, zero, T.load(bad, *zero) | T.cast("int32", invalid)))
+        grid = nest.grid(c)
+        beyond = (T.store(bad, zero, T.load(bad, *zero) | check.excess(grid, k)) for k in range(check.components))
+        return T.seq(cell(c), *beyond)
 
     def around(loops: Stmt) -> Stmt:
         told = T.if_(T.load(bad, *zero) != 0, failed(nest))
-        return T.seq(T.allocate(bad), T.store(bad, zero, T.const(0, "int32")), loops, told)
+        return T.seq(T.allocate(bad), T.store(bad, zero, T.const(0)), loops, told)
 
     return Piece(look, around)
 

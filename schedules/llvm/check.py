@@ -21,15 +21,16 @@ class Check:
         zero = [T.const(0)]
 
         def piece() -> Piece:
-            bad = T.buffer("bad", [1], "int32", align=4, scope="local")
+            bad = T.buffer("bad", [1], "int64", align=8, scope="local")
 
             def look(g: list[Expr]) -> Stmt:
-                invalid = T.not_(T.all_of(nest.valid(g, k) for k in range(nest.components)))
-                return T.store(bad, zero, T.load(bad, *zero) | T.cast("int32", invalid))
+                return T.seq(
+                    *(T.store(bad, zero, T.load(bad, *zero) | nest.excess(g, k)) for k in range(nest.components))
+                )
 
             def around(loops: Stmt) -> Stmt:
                 flag = T.if_(T.load(bad, *zero) != 0, T.store(nest.status, zero, T.const(1)))
-                return T.seq(T.allocate(bad), T.store(bad, zero, T.const(0, "int32")), loops, flag)
+                return T.seq(T.allocate(bad), T.store(bad, zero, T.const(0)), loops, flag)
 
             return Piece(look, around)
 

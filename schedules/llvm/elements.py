@@ -177,7 +177,7 @@ class PackedColumns:
                     asked = [
                         touch_row(T.address_of(b, *at), T.const(block * T.itemsize(b)))
                         for b, at in nest.loads(cell(later, T.const(0)))
-                        if b is not buf
+                        if not b.same_as(buf)
                     ]
                     return T.seq(*asked, T.for_(width, lambda j: part.cell(cell(r, j)), "j"))
 
