@@ -4,8 +4,8 @@ The function is called once, with scalar values of a builder, and what it builds
 whose ``combine`` evaluates that graph.  Nothing is known of such a reduction, so points that hit one cell are combined one
 after the other in row-major order, on every target; each step rounds to the operand's dtype.
 
-A function that only adds, multiplies, takes the smaller or larger, or replaces is found to be the reduction of that name,
-and is as fast.
+A function that only adds, subtracts, multiplies, takes the smaller or larger, or replaces is found to be the reduction of that
+name, and is as fast.  (On cuda sums and products are then in no fixed order, and those of 16-bit floats round once.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gscompile.ops.elementwise import constant
 from gscompile.ops.gather import Gather
 from gscompile.ops.leaf import Constant, Input
 from gscompile.ops.movement import Pointwise
-from gscompile.reductions import REDUCTIONS, Reduction
+from gscompile.reductions import REDUCTIONS, Reduction, variant
 from gscompile.types import DType, TensorType
 
 LARGE = 400  # nodes of a computation's expression, counted as a tree
@@ -145,9 +145,9 @@ def _reduction(op: str, graph: Graph) -> Reduction:
     if isinstance(result.op, Pointwise):
         names = _NAMED | _NAMED_BOOL if result.dtype.kind == "b" else _NAMED
         if result.op.function in names and {id(a) for a in result.args} == {id(old), id(new)}:
-            return REDUCTIONS[names[result.op.function]]
+            return variant(names[result.op.function], stepwise=True)
         if result.op.function == "sub" and result.args[0] is old and result.args[1] is new:
-            return REDUCTIONS["sub"]
+            return variant("sub", stepwise=True)
     return _computation(op, graph)
 
 

@@ -16,16 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gscompile.computation import Computation, computation
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
 from gscompile.dims import Dim, Shape, shape_str
 from gscompile.eager import Tensor, operator
-from gscompile.errors import ArgumentError, DTypeError, ShapeError
+from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of
 from gscompile.graph import Value
 from gscompile.index_map import Fixed, Indexed, IndexMap, Shared, Source
-from gscompile.reductions import Reduction
-from gscompile.types import promote
+from gscompile.reductions import Reduction, variant
+from gscompile.types import DType, dtype, promote
 
 _MODES: dict[str, tuple[str, bool]] = {"raise": ("raise", True), "wrap": ("wrap", True), "clip": ("clip", False)}
 
@@ -141,22 +143,22 @@ def put_along_axis(arr: Tensor, indices: Tensor, values: Tensor | float, axis: i
     b = arr.builder
     flat, index, map = _along("put_along_axis", arr, indices, axis)
     points = map.points_shape(flat.shape, index.shape)
-    src = _spread("put_along_axis", "values", arr, values, points, extra=True)
+    if not isinstance(values, Value):
+        values = b.full((), values, "float64" if isinstance(values, float) else "int64")
+    src = _spread("put_along_axis", "values", arr.dtype, values, points, extra=True)
     if _empty(points):
         return arr
     return b.reshape(b.scatter_map(flat, index, src, map), arr.shape)
 
 
-def _spread(op: str, argument: str, a: Value, values: Value | float, points: Shape, extra: bool) -> Value:
-    """values in a's dtype and of the points' shape.
+def _spread(op: str, argument: str, dtype: DType, values: Value, points: Shape, extra: bool) -> Value:
+    """values in a dtype and of the points' shape.
 
     Args:
         extra: leading axes of extent 1 that points lack are dropped.
     """
-    b = a.builder
-    if not isinstance(values, Value):
-        return b.cast(b.full(points, values, "float64" if isinstance(values, float) else "int64"), a.dtype)
-    v = b.cast(values, a.dtype)
+    b = values.builder
+    v = b.cast(values, dtype)
     while extra and v.rank > len(points) and v.shape[0] == 1:
         v = b.squeeze(v, 0)
     if v.rank > len(points):
@@ -235,10 +237,9 @@ def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> Any:
     fmax, bitwise_*, left_shift, right_shift, logical_*; negative, absolute, square, sqrt, logical_not and invert, without b.
     indices: an integer tensor for a's first axis, or a tuple of them, which broadcast, for its first axes; a negative index
     counts from the end, and one out of range is an error.
-    b: a number, or a tensor that broadcasts, of a dtype that a's holds.  (NumPy would compute in a wider one, and cast what
-    comes out to a's.)  The ufunc's result must have a's dtype.
-
-    add, subtract and multiply of float16 round once, not at every step.
+    b: a number, which is one of int64, float64 or bool, or a tensor that broadcasts.  Every step is computed in the dtype in
+    which a and b meet, and what comes out is cast to a's, whatever they are; a float that a's integers do not hold becomes the
+    nearest of them, and NaN 0, where NumPy's is undefined.
     """
     name = ufunc if isinstance(ufunc, str) else getattr(ufunc, "__name__", None)
     name = _ALIASES.get(name, name) if isinstance(name, str) else name
@@ -249,31 +250,54 @@ def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> Any:
     return _ufunc_at(a, list(indices) if isinstance(indices, tuple) else [indices], b, name)
 
 
+# of which a number that a's dtype holds may be taken in that dtype, where NumPy takes it in 64 bits
+_NARROW = frozenset(["add", "subtract", "multiply", "divide", "minimum", "maximum", "fmin", "fmax"])
+
+
 @operator(in_place="a")
 def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, name: str) -> Value:
-    builder = a.builder
+    op, builder = "ufunc_at", a.builder
     if len(indices) > a.rank:
-        raise ShapeError(f"ufunc_at: {len(indices)} indices for a of rank {a.rank}")
+        raise ShapeError(f"{op}: {len(indices)} indices for a of rank {a.rank}")
     for k, i in enumerate(indices):
-        need_dtype("ufunc_at", f"indices[{k}]", i, INTEGERS)
-    if isinstance(b, Value) and promote(a.dtype, b.dtype) != a.dtype:
-        raise DTypeError(f"ufunc_at: b must have a dtype that a's, {a.dtype}, holds; got {b.dtype}")
-    how = _computed(a, name)
-    grid = builder._broadcast("ufunc_at", [i.shape for i in indices])
+        need_dtype(op, f"indices[{k}]", i, INTEGERS)
+    operand = b if isinstance(b, Value) else builder.full((), 0 if b is None else b, _dtype_of(a.dtype, b, name))
+    grid = builder._broadcast(op, [i.shape for i in indices])
     points = (*grid, *a.shape[len(indices) :])
-    src = _spread("ufunc_at", "b", a, 0 if b is None else b, points, extra=False)
     if not indices:
         index = builder.zeros((0,), "int64")
     else:
         each = [builder.cast(builder.broadcast_to(i, grid), "int64") for i in indices]
         index = builder.stack(each, len(grid))
-    return builder.scatter_nd(a, index, src, reduction=how)
+
+    def step(old: Value, new: Value) -> Value:
+        return old.builder.cast(_BINARY[name](old, new) if name in _BINARY else _UNARY[name](old), a.dtype)
+
+    if promote(a.dtype, operand.dtype) == a.dtype:
+        found = computation(op, step, [a.dtype])
+        assert not isinstance(found, Computation)
+        src = _spread(op, "b", a.dtype, operand, points, extra=False)
+        return builder.scatter_nd(a, index, src, reduction=_extreme(found[0], a.dtype))
+    # b is wider: it comes as the values of a second tensor, of which nothing is kept
+    joint = computation(op, lambda x, unused, _, y: (step(x, y), unused), [a.dtype, operand.dtype])
+    assert isinstance(joint, Computation)
+    wide = _spread(op, "b", operand.dtype, operand, points, extra=False)
+    lanes = [a, builder.zeros(a.shape, wide.dtype), builder.zeros(points, a.dtype), wide]
+    map = builder._nd_map(op, a, index, None, 0)
+    return builder._scatter(op, a, index, lanes[2], map, joint, True, "raise", True, False, False, None, 0, lanes)
 
 
-def _computed(a: Value, name: str) -> Reduction:
-    if a.dtype.kind == "b" and name == "subtract":
-        raise DTypeError("ufunc_at: subtract is not defined for bool")
-    function = _BINARY[name] if name in _BINARY else lambda x, _: _UNARY[name](x)
-    found = computation("ufunc_at", function, [a.dtype])
-    assert not isinstance(found, Computation)
-    return found[0]
+def _dtype_of(a: DType, b: float | None, name: str) -> DType:
+    """The dtype of a number beside a tensor of dtype ``a``: NumPy's own, or ``a`` where nothing comes out differently."""
+    if b is None:
+        return a
+    wide = dtype(np.asarray(b).dtype)
+    if name not in _NARROW or wide.is_float > a.is_float or a.name == "uint64":
+        return wide
+    held = a.min <= b <= a.max if a.is_integer else a.is_float and abs(b) <= 2**8 and b == int(b)
+    return a if held else wide
+
+
+def _extreme(found: Reduction, a: DType) -> Reduction:
+    """Of zeros of both signs NumPy keeps the last one, but of float16 the first."""
+    return variant(found.name, zeros="first") if found.name in ("min", "max") and a.name == "float16" else found

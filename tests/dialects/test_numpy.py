@@ -173,6 +173,14 @@ OTHER = ("divide", "floor_divide", "remainder", "power", "fmin", "fmax")
 UNARY = ("negative", "absolute", "square", "sqrt", "invert", "logical_not")
 
 
+def defined(name: str, a: Array, b: Any) -> bool:
+    """Whether all results can be told to be numbers that a's dtype holds: the cast of others is not defined."""
+    b = np.asarray(b)
+    if "bfloat16" in (a.dtype.name, b.dtype.name):  # which NumPy lets meet few others
+        return bool(a.dtype == b.dtype)
+    return a.dtype.kind == "f" or np.result_type(a, b).kind != "f" or name in ("minimum", "maximum")
+
+
 @draws(110)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_ufunc_at(seed: int) -> None:
@@ -196,9 +204,11 @@ def test_ufunc_at(seed: int) -> None:
     shape = tuple(1 if d.maybe(0.1) else n for n in points)[d.integer(0, len(points)) if d.maybe(0.4) else 0 :]
     if d.maybe(0.04):
         shape = (1, *points)
-    b: Any = d.rng.integers(0, 3, shape).astype(numpy_dtype(dtype))
-    if d.maybe(0.1):
-        b = True if dtype == "bool" else 2
+    b: Any = d.rng.integers(0, 3, shape).astype(numpy_dtype(dtype if d.maybe(0.7) else d.choice(numbers)))
+    if d.maybe(0.15):
+        b = True if dtype == "bool" else d.choice((2, 2.5, True))
+    if not defined(name, a, b):
+        b = np.asarray(b).astype(a.dtype)
     at: Any = tuple(index) if count > 1 or d.maybe(0.5) else index[0]
     more = () if name in UNARY else (b,)
     ufunc = getattr(np, name)
@@ -217,21 +227,40 @@ def test_ufunc_at_of_a_scalar() -> None:
     )
 
 
-def test_ufunc_at_in_a_narrow_dtype() -> None:
-    a, i = np.zeros(2, "float32"), np.array([0, 1, 1])
-    ufunc = against("ufunc_at")
-    ufunc.differs(
-        in_place(lambda x: gn.ufunc_at("add", x, i, np.ones(3)), a),
-        in_place(lambda x: np.add.at(x, i, np.ones(3)), a),
-        gs.DTypeError,
-    )
-    h = np.array([2048], "float16")
-    zeros = np.zeros(2, "int64")
-    ufunc.differs(
-        in_place(lambda x: gn.ufunc_at("add", x, zeros, np.ones(2, "float16")), h),
-        in_place(lambda x: np.add.at(x, zeros, np.ones(2, "float16")), h),
-        np.array([2050], "float16"),
-    )
+# NumPy computes every step in the dtype in which a and b meet, and casts what comes out.
+@pytest.mark.parametrize("of", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "by", ["bool", "int8", "int64", "uint64", "float16", "float64", "a number", "an int", "a big int"]
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_ufunc_at_of_two_dtypes(of: str, by: str) -> None:
+    d = Draw(3)
+    a, i = d.rng.integers(0, 100, 3).astype(of), np.array([0, 1, 0, 2, 0, 1])
+    b: Any = {"a number": 2.5, "an int": 3, "a big int": 300}.get(by)
+    if b is None:
+        b = (np.abs(d.rng.standard_normal(6)) * 9 if by.startswith("float") else d.rng.integers(0, 60, 6)).astype(by)
+    for name in (*EXACT, "divide", "floor_divide", "bitwise_xor", "right_shift"):
+        if defined(name, a, b):
+            against("ufunc_at").agree(
+                in_place(lambda x: gn.ufunc_at(name, x, i, b), a),  # noqa: B023
+                in_place(lambda x: getattr(np, name).at(x, i, b), a),  # noqa: B023
+                (name, of, by),
+            )
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_ufunc_at_of_many_values(dtype: str) -> None:
+    d = Draw(7)
+    i = d.rng.integers(0, 5, 200)
+    for inner in (1, 3, 64):
+        a, b = (d.rng.standard_normal((n, inner)).astype(numpy_dtype(dtype)) for n in (5, 200))
+        z = np.where(d.rng.random(b.shape) < 0.5, np.zeros(1, b.dtype), -np.zeros(1, b.dtype))
+        for name, values in (("add", b), ("subtract", b), ("multiply", b), ("minimum", z), ("maximum", z)):
+            against("ufunc_at").agree(
+                in_place(lambda x: gn.ufunc_at(name, x, i, values), a),  # noqa: B023
+                in_place(lambda x: getattr(np, name).at(x, i, values), a),  # noqa: B023
+                (name, inner, dtype),
+            )
 
 
 def test_put_that_raises_has_written_nothing() -> None:
@@ -301,6 +330,6 @@ def test_what_is_refused() -> None:
     refused("ufunc must be one of add, ", lambda: gn.ufunc_at("hypot", x, i, 1))
     refused("add needs b", lambda: gn.ufunc_at("add", x, i))
     refused("negative does not take b", lambda: gn.ufunc_at("negative", x, i, 1))
-    refused("dtype", lambda: gn.ufunc_at("divide", x.astype("int32"), i, 1))
+    refused("bitwise_and", lambda: gn.ufunc_at("bitwise_and", x, i, 1))
     refused("3 indices for a of rank 2", lambda: gn.ufunc_at("add", x, (i, i, i), 1))
     refused("at least one choice", lambda: gn.choose(i, []))
