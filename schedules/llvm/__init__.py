@@ -1,9 +1,12 @@
 """Rules for llvm, in the order in which they are tried."""
 
 from schedules.llvm.check import Check
+from schedules.llvm.chunked import Chunked
 from schedules.llvm.copies import Copies
 from schedules.llvm.elements import PackedColumns, PickedRows
 from schedules.llvm.map import Rows
+from schedules.llvm.owned import OwnedRows
+from schedules.llvm.private import Private
 from schedules.llvm.reduce import Columns, Folds
 from schedules.llvm.scatter import OwnerComputes
 from schedules.rule import Rule
@@ -16,5 +19,8 @@ RULES: tuple[Rule, ...] = (
     Rows(),
     Columns(),
     Folds(),
+    Private(),
+    Chunked(),
+    OwnedRows(),
     OwnerComputes(),
 )

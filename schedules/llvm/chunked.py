@@ -1,0 +1,198 @@
+"""Scatters that read far more than they write: each thread streams through points of its own, into copies of the output.
+
+A thread that owns rows or columns of the output reads its share of src in pieces, and the hardware fetches what lies between
+for nothing: each of two threads moves nearly all of src.  Here the points are cut into a few chunks instead, as many as sizes
+alone say, each with a copy of the output.  Copies are combined in the order of the chunks, so that results are the same for any
+number of threads; threads beyond the number of chunks share a chunk, each owning a part of its copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.dims import Dim, product
+from gscompile.index_map import Indexed, Shared
+from gscompile.nests import Nest, ScatterNest
+from gscompile.ops.elementwise import cast
+from schedules.llvm.costs import MOST_COPIES, STREAMED, chunks, pays
+from schedules.llvm.kernels import touch_lines, with_kernels
+from schedules.llvm.owned import OwnedRows, points
+from schedules.llvm.ranges import Piece, over_box
+from schedules.llvm.scatter import OwnerComputes
+from schedules.llvm.staged import Flag, RowScatter, base, identity, separable, streams
+from schedules.rule import Checked, Context
+
+AHEAD_BYTES = 4096  # of index and src between asking for a line and using it
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """How the points of a scatter are cut.
+
+    Attributes:
+        extent: how many units of a copy threads may own.
+        cells: the cells of the units ``[lo, hi)``: (lo, hi, body of a cell's coordinates).
+        count: how many points there are to cut, each with as many elements as the others.
+        body: (copies, chunk, first point, last point, lo, hi) -> what those do to the units ``[lo, hi)`` of the chunk's copy.
+    """
+
+    extent: Dim
+    cells: Callable[[Expr, Expr, Callable[[list[Expr]], Stmt]], Stmt]
+    count: Dim
+    body: Callable[[Buffer, Expr, Expr, Expr, Expr, Expr], Stmt]
+
+
+class Chunked:
+    """See the module's text."""
+
+    name = "chunked"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
+        if not isinstance(nest, ScatterNest) or not separable(nest, ctx):
+            return None
+        chunk = _rows(nest, ctx) or _elements(nest, ctx)
+        if chunk is None:
+            return None
+        cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
+        count, nbytes = chunks(elements, cells, MOST_COPIES), elements * nest.dtype.itemsize
+        worth = pays(ctx, (count, 2), (nbytes, STREAMED))
+        if worth is False:
+            return None
+        stmt = with_kernels(_chunked(nest, ctx, chunk, count))
+        if worth is True:
+            return stmt if nest.check is None else Checked(stmt)
+        other = OwnedRows().apply(nest, ctx) or OwnerComputes().apply(nest, ctx)
+        if isinstance(other, Checked):
+            return Checked(T.if_(worth, stmt, other.stmt))
+        return T.if_(worth, stmt, other)
+
+
+def _rows(nest: ScatterNest, ctx: Context) -> Chunk | None:
+    """Points that move rows."""
+    s = RowScatter.of(nest, ctx)
+    if s is None or not s.streamed:
+        return None
+
+    def body(copies: Buffer, g: Expr, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
+        return points(s, copies, [g], first, last, lo, hi)
+
+    return Chunk(s.rows, s.cells, s.points, body)
+
+
+def _elements(nest: ScatterNest, ctx: Context) -> Chunk | None:
+    """Points of one element, with coordinates shared by index and output on some axis other than the index tensor's first."""
+    m = nest.op.addressing.map
+    shared = {s.axis: a for a, s in enumerate(m.sources) if isinstance(s, Shared)}
+    first = m.grid_axes[0] if m.grid_axes else 0
+    if nest.window or nest.lanes or nest.op.counts or not shared or first in shared:
+        return None
+    if not all(isinstance(s, (Indexed, Shared)) for s in m.sources) or list(m.layout) != [
+        ("index", j) for j in m.grid_axes
+    ]:
+        return None
+    place = {j: k for k, j in enumerate(m.grid_axes)}
+    owned = max(shared, key=lambda j: _size(nest.grid[place[j]]))
+    acc = nest.op.reduction.accumulator(nest.dtype)
+    extents = ctx.sizes.shape(nest.grid)
+    inner: Dim = product(nest.grid[1:])
+
+    def cells(lo: Expr, hi: Expr, cell: Callable[[list[Expr]], Stmt]) -> Stmt:
+        return box(ctx.sizes.shape(nest.shape), shared[owned], lo, hi, cell)
+
+    def body(copies: Buffer, g: Expr, begin: Expr, end: Expr, lo: Expr, hi: Expr) -> Stmt:
+        flag = Flag(nest.check)
+
+        def outer(i: Expr) -> Stmt:
+            def point(rest: list[Expr]) -> Stmt:
+                grid = [i, *rest]
+                starts, ok = nest.starts(grid)
+                cell = [g, *nest.cell(starts, grid, [])]
+                value = cast(nest.src(grid, []), nest.dtype, acc)
+                return T.if_(ok, T.store(copies, cell, nest.op.reduction.combine(acc, T.load(copies, *cell), value)))
+
+            def over(body: Callable[[list[Expr]], Stmt]) -> Stmt:
+                return box(extents[1:], place[owned] - 1, lo, T.minimum(hi, extents[place[owned]]), body)
+
+            row = over(point)
+            if nest.check is not None:  # one vector loop over the row's indices, and then none of the row if one is bad
+                wrong = Flag(nest.check, "wrong")
+                looked = over(lambda rest: wrong.look([i, *rest]) or T.nothing())
+                bad = T.load(wrong.bad, *wrong.zero)
+                row = T.seq(
+                    T.allocate(wrong.bad), wrong.clear(), looked, flag.note(bad), T.if_(T.not_(wrong.raised), row)
+                )
+            ask = []
+            if isinstance(inner, int):
+                for buf, at, nbytes in streams(nest, [i, *(T.const(0) for _ in nest.grid[1:])], inner):
+                    rows = max(1, AHEAD_BYTES // max(nbytes, 1))
+                    ahead = [at[0] + rows, *at[1:]]
+                    ask.append(touch_lines(T.address_of(buf, *ahead), T.const(max(1, nbytes // 64))))
+            return T.seq(*ask, row)
+
+        return flag.around(T.for_range(begin, end, outer, "i"))
+
+    return Chunk(nest.shape[shared[owned]], cells, nest.grid[0], body)
+
+
+def box(extents: Sequence[Expr], axis: int, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """Serial loops over a box, on one axis only over ``[lo, hi)``."""
+
+    def level(done: list[Expr]) -> Stmt:
+        k = len(done)
+        if k == len(extents):
+            return body(done)
+        if k == axis:
+            return T.for_range(lo, hi, lambda i: level([*done, i]), f"c{k}")
+        return T.for_(extents[k], lambda i: level([*done, i]), f"c{k}")
+
+    return level([])
+
+
+def _size(d: Dim) -> int:
+    return d if isinstance(d, int) else 1 << 40
+
+
+def _chunked(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim) -> Stmt:
+    acc = nest.op.reduction.accumulator(nest.dtype)
+    copies = ctx.workspace(f"{nest.name}_copies", (count, *nest.shape), acc)
+    chunks, extent, points = ctx.sizes(count), ctx.sizes(chunk.extent), ctx.sizes(chunk.count)
+    most = count if isinstance(count, int) else MOST_COPIES
+
+    def unit(u: Expr, owners: Expr) -> Stmt:
+        def part(g: Expr, o: Expr) -> Stmt:
+            lo, hi = T.quotient(extent * o, owners), T.quotient(extent * (o + 1), owners)
+            first, last = T.quotient(points * g, chunks), T.quotient(points * (g + 1), chunks)
+            start = identity(nest, acc)
+
+            def slab(lo: Expr, hi: Expr) -> Stmt:
+                begin = chunk.cells(lo, hi, lambda c: T.store(copies, [g, *c], start))
+
+                def between(first: Expr) -> Stmt:
+                    return T.let("last", last, lambda last: chunk.body(copies, g, first, last, lo, hi))
+
+                return T.seq(begin, T.let("first", first, between))
+
+            return T.let("lo", lo, lambda lo: T.let("hi", hi, lambda hi: slab(lo, hi)))
+
+        return T.let("g", T.quotient(u, owners), lambda g: T.let("o", T.remainder(u, owners), lambda o: part(g, o)))
+
+    def share(t: Expr) -> Stmt:
+        def units(owners: Expr) -> Stmt:
+            all_units = chunks * owners
+            lo, hi = T.quotient(all_units * t, ctx.threads), T.quotient(all_units * (t + 1), ctx.threads)
+            return T.for_range(lo, hi, lambda u: unit(u, owners), "unit")
+
+        return T.let("owners", T.maximum(T.quotient(ctx.threads, chunks), T.const(1)), units)
+
+    def total(c: list[Expr]) -> Stmt:
+        value = base(nest, acc, c)
+        for g in range(most):
+            there = T.load(copies, T.const(g) if isinstance(count, int) else T.minimum(T.const(g), chunks - 1), *c)
+            more = nest.op.reduction.combine(acc, value, there)
+            value = more if isinstance(count, int) else T.select(T.const(g) < chunks, more, value)
+        return T.store(nest.out, c, nest.op.finish(nest.dtype, value, None))
+
+    return T.seq(T.parallel(ctx.threads, share), over_box(ctx, nest.shape, 1 + most, lambda: Piece(total)))

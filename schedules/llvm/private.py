@@ -1,0 +1,142 @@
+"""Scatters of many points into few cells: copies of the cells.
+
+The points are cut into chunks, how many depends on sizes alone.  Each chunk is combined into a copy of its own, and the copies
+in the order of the chunks afterwards: the result is bitwise the same for any number of threads, and no thread looks at
+another's points.  4,000,000 points into 4,096 cells, Zipf(1): 32.8 ms where each of two threads looks at every point and keeps
+its own, 1.9 with copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gscompile import _tvm as T
+from gscompile._tvm import Expr, Stmt
+from gscompile.nests import Nest, ScatterNest
+from schedules.llvm.costs import MANY_POINTS, MOST_CHUNKS, PRIVATE_CELLS, chunks, pays
+from schedules.llvm.kernels import touch_lines, with_kernels
+from schedules.llvm.owned import OwnedRows
+from schedules.llvm.ranges import always_shared, shared_range
+from schedules.llvm.staged import BLOCK, Flag, RowScatter, base, blocks, identity, separable, short_list, streams
+from schedules.loops import unravel
+from schedules.rule import Checked, Context
+
+WAYS = 4  # neighbouring points go to different copies, since adding to the cell that was just stored has to wait for the store
+GROUP = 64  # points between asking for more of the index and of src
+TILE = 128  # cells that are added up side by side
+
+
+class Private:
+    """See the module's text."""
+
+    name = "private"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
+        if not isinstance(nest, ScatterNest):
+            return None
+        scatter = RowScatter.of(nest, ctx)
+        if scatter is None or not separable(nest, ctx) or scatter.width != 1:
+            return None
+        cells, count = scatter.rows, chunks(scatter.points, scatter.rows, MOST_CHUNKS)
+        worth = pays(ctx, (count, 2), (scatter.points, MANY_POINTS), (PRIVATE_CELLS - cells, 0))
+        if worth is False:
+            return None
+        stmt = with_kernels(_private(scatter))
+        if worth is not True:
+            stmt = T.if_(worth, stmt, OwnedRows().statement(scatter))
+        return stmt if nest.check is None else Checked(stmt)
+
+
+def _private(s: RowScatter) -> Stmt:
+    nest, ctx = s.nest, s.ctx
+    cells, count = s.rows, chunks(s.points, s.rows, MOST_CHUNKS)
+    copies = ctx.workspace(f"{nest.name}_copies", (count, cells), s.acc)
+    # floats keep the last of two equal zeros, and the first NaN: in the order of the points
+    ways = WAYS if s.reduction.name in ("add", "mul") or s.acc.is_integer else 1
+    n, points, chunk_count = ctx.sizes(cells), ctx.sizes(s.points), ctx.sizes(count)
+
+    def some(lo: Expr, hi: Expr) -> Stmt:
+        """Chunks ``[lo, hi)``, one after the other through the same few copies; one more cell takes what is dropped."""
+        own = T.buffer("own", [(n + 1) * ways], s.acc.tir, align=64)
+        target = short_list("target", "int32")
+
+        def chunk(g: Expr) -> Stmt:
+            first, last = T.quotient(points * g, chunk_count), T.quotient(points * (g + 1), chunk_count)
+            flag = Flag(nest.check)
+
+            def settle(c: Expr) -> Stmt:
+                total = T.load(own, c * ways)
+                for k in range(1, ways):
+                    total = s.combine(total, T.load(own, c * ways + k))
+                return T.store(copies, [g, c], total)
+
+            return T.seq(
+                T.for_((n + 1) * ways, lambda c: T.store(own, [c], identity(nest, s.acc)), "c"),
+                flag.around(blocks(first, last, lambda b, m: block(flag, b, m))),
+                T.for_(n, settle, "c"),
+            )
+
+        def block(flag: Flag, begin: Expr, m: Expr) -> Stmt:
+            def resolve(k: Expr) -> Stmt:
+                row, ok = s.target(begin + k)
+                taken = T.all_of([ok, s.valid(begin + k)])
+                row = row if taken is None else T.select(taken, row, n)
+                return T.seq(T.store(target, [k], T.cast("int32", row)), flag.look(s.grid(begin + k)))
+
+            def point(k: Expr, way: Expr) -> Stmt:
+                at = T.int64(T.load(target, k)) * ways + way
+                return T.store(own, [at], s.combine(T.load(own, at), s.source(begin + k, s.no_window)))
+
+            def group(j: Expr) -> Stmt:
+                ask = [
+                    touch_lines(T.address_of(buf, *at), T.const(max(1, nbytes // 64)))
+                    for buf, at, nbytes in streams(nest, s.grid(begin + j * GROUP + BLOCK), GROUP)
+                ]
+                some = T.for_(
+                    GROUP // WAYS,
+                    lambda q: T.seq(*(point(j * GROUP + q * WAYS + k, T.const(k % ways)) for k in range(WAYS))),
+                    "q",
+                )
+                return T.seq(*ask, some)
+
+            whole = T.floordiv(m, T.const(GROUP))
+            return T.seq(
+                T.for_(m, resolve, "k"),
+                T.for_(whole, group, "group"),
+                T.for_range(whole * GROUP, m, lambda k: point(k, T.const(0)), "k"),
+            )
+
+        return T.seq(T.allocate(own), T.allocate(target), T.for_range(lo, hi, chunk, "chunk"))
+
+    def tile(u: Expr) -> Stmt:
+        """Some cells, from all copies."""
+        total = T.buffer("total", [TILE], s.acc.tir, align=64)
+        begin = u * TILE
+        width = T.minimum(n - begin, T.const(TILE))
+
+        def each(body: Callable[[Expr], Stmt]) -> Stmt:
+            return T.for_(width, body, "c")
+
+        def finish(c: Expr) -> Stmt:
+            return T.store(
+                nest.out, unravel(begin + c, nest.shape, ctx.sizes), nest.op.finish(nest.dtype, T.load(total, c), None)
+            )
+
+        return T.seq(
+            T.allocate(total),
+            each(lambda c: T.store(total, [c], base(nest, s.acc, unravel(begin + c, nest.shape, ctx.sizes)))),
+            T.for_(
+                chunk_count,
+                lambda g: each(
+                    lambda c: T.store(total, [c], s.combine(T.load(total, c), T.load(copies, g, begin + c)))
+                ),
+                "g",
+            ),
+            each(finish),
+        )
+
+    tiles = (cells + (TILE - 1)) // TILE
+    return T.seq(
+        always_shared(ctx, count, some),
+        shared_range(ctx, tiles, count * cells, lambda lo, hi: T.for_range(lo, hi, tile, "tile")),
+    )

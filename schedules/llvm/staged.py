@@ -1,0 +1,219 @@
+"""Scatters of rows, a block of points at a time.
+
+Where all indexed axes of a scatter come before its window axes, it adds rows to rows of a matrix.  A block's indices are
+resolved and checked in one loop without branches, which LLVM vectorises, into a short list that stays in the nearest cache;
+a second loop then works through the list and can ask ahead for the memory that it will need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gscompile import _tvm as T
+from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.dims import Dim, Shape, product
+from gscompile.index_map import Indexed, Window
+from gscompile.nests import CheckNest, ScatterNest
+from gscompile.ops.elementwise import cast, constant
+from gscompile.reductions import Reduction
+from gscompile.types import DType
+from schedules.loops import nested, ravel, unravel
+from schedules.rule import Context
+
+BLOCK = 1024  # points whose indices are resolved together: two lists of them fit the nearest cache beside the rows
+
+
+@dataclass(frozen=True, slots=True)
+class RowScatter:
+    """A scatter as ``out[row(p), :] = reduce(out[row(p), :], src[p, :])``.
+
+    Attributes:
+        leading: extents of the indexed axes.
+        points: how many rows arrive.
+        acc: dtype of partial results.
+    """
+
+    nest: ScatterNest
+    ctx: Context
+    leading: Shape
+    points: Dim
+    acc: DType
+
+    @staticmethod
+    def of(nest: ScatterNest, ctx: Context) -> RowScatter | None:
+        """None where the scatter is no such thing, or needs counts, or combines several tensors at once."""
+        m, reduction = nest.op.addressing.map, nest.op.reduction
+        count = m.components
+        indexed = all(isinstance(s, Indexed) and s.window is None for s in m.sources[:count])
+        windows = [s.window for s in m.sources[count:] if isinstance(s, Window)]
+        places = [("index", j) for j in m.grid_axes] + [("window", w) for w in windows]
+        if not indexed or not count or len(windows) != len(m.sources) - count or list(m.layout) != places:
+            return None
+        whole = all(nest.window[w] == nest.shape[count + k] for k, w in enumerate(windows))
+        if (
+            not whole
+            or windows != sorted(windows)
+            or nest.lanes
+            or nest.op.counts
+            or not isinstance(reduction, Reduction)
+        ):
+            return None
+        return RowScatter(nest, ctx, nest.shape[:count], product(nest.grid), reduction.accumulator(nest.dtype))
+
+    @property
+    def rows(self) -> Dim:
+        """How many rows the matrix has."""
+        return product(self.leading)
+
+    @property
+    def width(self) -> Dim:
+        """Elements of a row."""
+        return product(self.nest.window)
+
+    @property
+    def reduction(self) -> Reduction:
+        assert isinstance(self.nest.op.reduction, Reduction)
+        return self.nest.op.reduction
+
+    def grid(self, p: Expr) -> list[Expr]:
+        """A point's position in the index tensor."""
+        return unravel(p, self.nest.grid, self.ctx.sizes)
+
+    def target(self, p: Expr) -> tuple[Expr, Expr | None]:
+        """The row a point goes to, and whether it takes part (None: it does)."""
+        starts, ok = self.nest.starts(self.grid(p))
+        return ravel(starts, self.leading, self.ctx.sizes), ok
+
+    def valid(self, p: Expr) -> Expr | None:
+        """Whether a point's index passes the check that was taken over (None: there is none)."""
+        check, grid = self.nest.check, self.grid(p)
+        return None if check is None else T.all_of(check.valid(grid, k) for k in range(check.components))
+
+    def source(self, p: Expr, window: list[Expr]) -> Expr:
+        """The value that arrives, as partial results are kept."""
+        return cast(self.nest.src(self.grid(p), window), self.nest.dtype, self.acc)
+
+    @property
+    def no_window(self) -> list[Expr]:
+        """The window coordinates of rows of one element."""
+        return [T.const(0) for _ in self.nest.window]
+
+    @property
+    def streamed(self) -> bool:
+        """Whether src is read in the order of the points: nothing that it reads depends on what was read before."""
+        p = T.var("p")
+        return not any(T.loads_of(c) for _, _, at in T.reads(self.source(p, self.no_window)) for c in at)
+
+    def cells(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """``body(coordinates)`` for the cells of rows ``[lo, hi)``."""
+
+        def row(r: Expr) -> Stmt:
+            lead = unravel(r, self.leading, self.ctx.sizes)
+            return nested("w", self.ctx.sizes.shape(self.nest.window), lambda w: body([*lead, *w]))
+
+        return T.for_range(lo, hi, row, "row")
+
+    def rows_read(self, p: Expr) -> list[tuple[Buffer, list[Expr]]]:
+        """Where the rows begin that a point reads."""
+        width = self.nest.window
+        if not width:
+            return []
+        last = [*self.no_window[:-1], T.const(1)]
+        here, there = (T.reads(self.source(p, w)) for w in (self.no_window, last))
+        found = []
+        for (condition, buf, at), (_, _, beside) in zip(here, there, strict=True):
+            if condition is None and T.constant_value(beside[-1] - at[-1]) == 1:
+                found.append((buf, at))
+        return found
+
+    def combine(self, old: Expr, new: Expr) -> Expr:
+        return self.reduction.combine(self.acc, old, new)
+
+
+def separable(nest: ScatterNest, ctx: Context) -> bool:
+    """Whether points may be combined in groups, and the groups afterwards.
+
+    Floating-point sums and products then round otherwise than in row-major order, but not more often.
+    """
+    r = nest.op.reduction
+    if not isinstance(r, Reduction) or nest.op.counts or r.name not in ("add", "mul", "min", "max"):
+        return False
+    if r.exact or not nest.dtype.is_float:
+        return True
+    return not (r.stepwise or nest.op.deterministic or ctx.deterministic)
+
+
+def identity(nest: ScatterNest, acc: DType) -> Expr:
+    """What leaves every value unchanged that it is combined with; of sums of floats, that is -0.0."""
+    r = nest.op.reduction
+    assert isinstance(r, Reduction) and r.identity is not None
+    return constant(-0.0 if r.name == "add" and acc.is_float else r.identity(acc), acc)
+
+
+def base(nest: ScatterNest, acc: DType, c: list[Expr]) -> Expr:
+    """The value of a cell before the first point, in the dtype of partial results."""
+    value = nest.base(c)
+    if nest.in_place is not None:
+        value = T.if_then_else(nest.in_place, T.load(nest.out, *(c or [T.const(0)])), value)
+    return cast(value, nest.dtype, acc)
+
+
+def streams(nest: ScatterNest, grid: list[Expr], count: int) -> list[tuple[Buffer, list[Expr], int]]:
+    """What is read in the order of the points from a grid position on: buffer, coordinates, bytes for ``count`` points."""
+    found: list[tuple[Buffer, list[Expr], int]] = []
+    for x in [*nest.starts(grid)[0], nest.src(grid, [T.const(0) for _ in nest.window])]:
+        for condition, buf, at in T.reads(x):
+            same = any(buf is b and all(map(T.same_expr, at, a)) for b, a, _ in found)
+            if condition is None and not same and not any(T.loads_of(c) for c in at):
+                found.append((buf, at, count * T.itemsize(buf)))
+    return found
+
+
+class Flag:
+    """Whether a loop has met an index that is not valid; kept in a register.
+
+    Without a check all of it is nothing.
+    """
+
+    def __init__(self, check: CheckNest | None, name: str = "bad") -> None:
+        self.check = check
+        self.bad = T.buffer(name, [1], "int64", align=8)
+        self.zero = [T.const(0)]
+
+    def clear(self) -> Stmt | None:
+        return None if self.check is None else T.store(self.bad, self.zero, T.const(0))
+
+    def look(self, grid: list[Expr]) -> Stmt | None:
+        """Look at the index vector at a grid position."""
+        check = self.check
+        return None if check is None else T.seq(*(self.note(check.excess(grid, k)) for k in range(check.components)))
+
+    def note(self, excess: Expr) -> Stmt:
+        return T.store(self.bad, self.zero, T.load(self.bad, *self.zero) | excess)
+
+    @property
+    def raised(self) -> Expr:
+        return T.load(self.bad, *self.zero) != 0
+
+    def around(self, loops: Stmt) -> Stmt:
+        """What sets the flag before the loops and reports it after them."""
+        if self.check is None:
+            return loops
+        report = T.if_(self.raised, T.store(self.check.status, self.zero, T.const(1)))
+        return T.seq(T.allocate(self.bad), self.clear(), loops, report)
+
+
+def blocks(lo: Expr, hi: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+    """``body(first, count)`` for each block of the points ``[lo, hi)``."""
+
+    def block(k: Expr) -> Stmt:
+        first = lo + k * BLOCK
+        return T.let("first", first, lambda b: T.let("count", T.minimum(hi - b, T.const(BLOCK)), lambda n: body(b, n)))
+
+    return T.for_(T.floordiv(hi - lo + (BLOCK - 1), T.const(BLOCK)), block, "block")
+
+
+def short_list(name: str, dtype: str) -> Buffer:
+    """A list of as many numbers as a block has points."""
+    return T.buffer(name, [BLOCK], dtype, align=64)

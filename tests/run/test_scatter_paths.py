@@ -1,0 +1,297 @@
+"""The ways in which llvm scatters, each around the sizes from which it is taken, against NumPy's ``ufunc.at``.
+
+Values are small integers, whose sums are exact in any order, so that results are compared bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from schedules.llvm.costs import MANY_POINTS, PRIVATE_CELLS, STREAMED
+from schedules.llvm.staged import BLOCK
+from tests.oracle import assert_same
+
+Array = np.ndarray[Any, Any]
+UFUNC = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "sub": np.subtract}
+
+
+@pytest.fixture(autouse=True)
+def default_threads() -> Iterator[None]:
+    before = gs.get_num_threads()
+    yield
+    gs.set_num_threads(before)
+
+
+def numbers(shape: Any, dtype: str, reduction: str = "add") -> Array:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2, shape) * 2 - 1 if reduction == "mul" else rng.integers(-2, 3, shape)
+    return (x if np.dtype(dtype).kind != "u" else abs(x)).astype(dtype)
+
+
+def put(x: Any, n: Any, dtype: str, index: str = "int64", rows: tuple[Any, ...] = (), **options: Any) -> gs.Module:
+    """A module that puts n rows into x."""
+    b = gs.Builder("paths")
+    width = x[1:]
+    data, i = b.input("x", x, dtype), b.input("i", (n, *rows), index)
+    b.output(b.put(data, i, b.input("s", (n, *width), dtype), **options))
+    return b.build()
+
+
+def rule(m: gs.Module) -> str:
+    return m.stats.kernels[-1][1]
+
+
+def reduced(x: Array, i: Any, s: Array, reduction: str) -> Array:
+    if reduction == "update":
+        out = x.copy()
+        for k, row in zip(i.tolist(), s, strict=True):
+            out[k] = row
+        return out
+    wide = x.astype(np.float64 if x.dtype.kind == "f" else x.dtype)
+    UFUNC[reduction].at(wide, i, s.astype(wide.dtype))
+    return wide.astype(x.dtype)
+
+
+def same_for_all_threads(m: gs.Module, *args: Array) -> Array:
+    """The result, which must be the same for 1, 2, 3 and 70 threads, and in place."""
+    results = []
+    for threads in (1, 2, 3, 70):
+        gs.set_num_threads(threads)
+        results.append(m(*args))
+    gs.set_num_threads(2)
+    inplace = args[0].copy()
+    m(inplace, *args[1:], out=inplace)
+    for other in [*results[1:], inplace]:
+        assert other.tobytes() == results[0].tobytes()
+    return results[0]
+
+
+# -- which way is taken -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "points", "want"),
+    [
+        (64, MANY_POINTS, "private"),
+        (64, MANY_POINTS - 1, "owned-rows"),
+        (MANY_POINTS // 16, MANY_POINTS, "private"),
+        (MANY_POINTS // 16 + 1, MANY_POINTS, "owned-rows"),
+        (PRIVATE_CELLS, 16 * PRIVATE_CELLS, "private"),
+        (PRIVATE_CELLS + 1, 16 * PRIVATE_CELLS + 16, "owned-rows"),
+    ],
+)
+def test_few_cells(cells: int, points: int, want: str) -> None:
+    m = put((cells,), points, "float32", reduction="add")
+    assert rule(m) == want
+    x, s = numbers(cells, "float32"), numbers(points, "float32")
+    i = np.random.default_rng(0).integers(-cells, cells, points)
+    assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, "add"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "points", "want"),
+    [
+        (1000, STREAMED // 64, "chunked"),
+        (1000, STREAMED // 64 - 1, "owned-rows"),
+        (STREAMED // 64 // 16, STREAMED // 64, "chunked"),
+        (STREAMED // 64 // 16 + 1, STREAMED // 64, "owned-rows"),
+    ],
+)
+def test_long_streams_of_rows(rows: int, points: int, want: str) -> None:
+    m = put((rows, 16), points, "float32", reduction="add")
+    assert rule(m) == want
+    x, s = numbers((rows, 16), "float32"), numbers((points, 16), "float32")
+    i = np.random.default_rng(0).integers(-rows, rows, points)
+    assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, "add"))
+
+
+def scatter(rows: Any, points: Any, columns: Any, dtype: str = "float32", **options: Any) -> gs.Module:
+    b = gs.Builder("paths")
+    x, i = b.input("x", (rows, columns), dtype), b.input("i", (points, columns), "int64")
+    b.output(b.scatter(x, i, b.input("s", (points, columns), dtype), 0, **options))
+    return b.build()
+
+
+def columnwise(x: Array, i: Array, s: Array, reduction: str = "add") -> Array:
+    return reduced(x, (i, np.arange(x.shape[1])[None]), s, reduction)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 65])
+def test_long_streams_of_elements(columns: int) -> None:
+    points = STREAMED // 4 // columns + 1
+    m = scatter(100, points, columns, reduction="add")
+    assert rule(m) == "chunked"
+    assert rule(scatter(100, points // 2, columns, reduction="add")) == "owner-computes"
+    x, s = numbers((100, columns), "float32"), numbers((points, columns), "float32")
+    i = np.random.default_rng(0).integers(-100, 100, (points, columns))
+    assert_same(same_for_all_threads(m, x, i, s), columnwise(x, i, s))
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_row_major_order_can_be_had(deterministic: bool) -> None:
+    """Sums of floats of many magnitudes, which depend on their order."""
+    rng = np.random.default_rng(0)
+    x, i = np.zeros(8, np.float32), rng.integers(0, 8, 2 * MANY_POINTS)
+    s = (rng.standard_normal(len(i)) * np.exp2(rng.integers(-9, 9, len(i)))).astype(np.float32)
+    m = put((8,), len(i), "float32", reduction="add", deterministic=deterministic)
+    assert rule(m) == ("owned-rows" if deterministic else "private")
+    got, want = same_for_all_threads(m, x, i, s), x.copy()
+    np.add.at(want, i, s)
+    assert (got.tobytes() == want.tobytes()) == deterministic
+    np.testing.assert_allclose(got, want, rtol=1e-3)
+
+
+# -- every reduction and type -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int8", "uint8", "int64", "int32"])
+@pytest.mark.parametrize("reduction", ["update", "add", "sub", "mul", "min", "max"])
+def test_reductions_and_types(reduction: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for shape, count, index in [
+        ((9,), MANY_POINTS, "int32"),
+        ((5, 3), BLOCK + 1, "int16"),
+        ((40, 17), 3 * BLOCK, "int64"),
+    ]:
+        m = put(shape, count, dtype, index, reduction=reduction)
+        x, s = numbers(shape, dtype, reduction), numbers((count, *shape[1:]), dtype, reduction)
+        i = rng.integers(-shape[0], shape[0], count).astype(index)
+        assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, reduction))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8", "int64"])
+@pytest.mark.parametrize("reduction", ["add", "mul", "max"])
+def test_reductions_and_types_of_long_streams(reduction: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    count = STREAMED // np.dtype(dtype).itemsize // 64
+    x, s = numbers((50, 64), dtype, reduction), numbers((count, 64), dtype, reduction)
+    i = rng.integers(-50, 50, count)
+    m = put((50, 64), count, dtype, reduction=reduction)
+    assert rule(m) == "chunked"
+    assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, reduction))
+    i = rng.integers(-50, 50, (count, 64))
+    m = scatter(50, count, 64, dtype, reduction=reduction)
+    assert rule(m) == "chunked"
+    assert_same(same_for_all_threads(m, x, i, s), columnwise(x, i, s, reduction))
+
+
+def test_zeros_and_nan_keep_their_order() -> None:
+    """Of -0.0 and 0.0 the last stays, and NaN wins, in the copies as in the order of the points."""
+    s = np.tile(np.array([0.0, -0.0, 0.0, -0.0, -0.0], np.float32), MANY_POINTS // 4)
+    i = np.arange(len(s)) % 7
+    for reduction in ("min", "max"):
+        few = put((7,), len(s), "float32", reduction=reduction)
+        assert rule(few) == "private"
+        x = np.full(7, np.inf if reduction == "min" else -np.inf, np.float32)
+        got = same_for_all_threads(few, x, i, s)
+        last = np.array([s[i == k][-1] for k in range(7)])
+        assert_same(got, last)
+        t = s.copy()
+        t[5] = np.nan
+        assert np.isnan(same_for_all_threads(few, x, i, t)).tolist() == [False] * 5 + [True, False]
+    add = put((7,), len(s), "float32", reduction="add")
+    assert np.signbit(
+        same_for_all_threads(add, np.full(7, -0.0, np.float32), i, np.full(len(s), -0.0, np.float32))
+    ).all()
+
+
+# -- indices ----------------------------------------------------------------------------------------------------------
+
+MODULES: dict[str, tuple[Callable[..., gs.Module], tuple[int, ...], tuple[int, ...]]] = {
+    "private": (lambda x, i, **o: put(x, i[0], "float32", **o), (33,), (MANY_POINTS + 7,)),
+    "owned-rows": (lambda x, i, **o: put(x, i[0], "float32", **o), (33, 5), (2 * BLOCK + 3,)),
+    "chunked": (lambda x, i, **o: put(x, i[0], "float32", **o), (33, 64), (STREAMED // 256 + 5,)),
+    "chunked elements": (lambda x, i, **o: scatter(x[0], i[0], i[1], **o), (33, 64), (STREAMED // 256 + 5, 64)),
+    "private pairs": (lambda x, i, **o: put_nd(x, i[0], **o), (6, 7), (MANY_POINTS + 1, 2)),
+    "owned-rows pairs": (lambda x, i, **o: put_nd(x, i[0], **o), (6, 7, 3), (BLOCK - 1, 2)),
+}
+
+
+def put_nd(x: Any, n: Any, **options: Any) -> gs.Module:
+    b = gs.Builder("paths")
+    data, i = b.input("x", x, "float32"), b.input("i", (n, 2), "int64")
+    b.output(b.scatter_nd(data, i, b.input("s", (n, *x[2:]), "float32"), **options))
+    return b.build()
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_indices_out_of_range(name: str, threads: int) -> None:
+    """The first one is named wherever it stands, nothing is written in place, and fill drops just those points."""
+    gs.set_num_threads(threads)
+    make, shape, index_shape = MODULES[name]
+    rng = np.random.default_rng(0)
+    low = min(shape[: 2 if "pairs" in name else 1])
+    good = rng.integers(0, low, index_shape)
+    src = numbers(
+        index_shape if "elements" in name else (index_shape[0], *shape[2 if "pairs" in name else 1 :]), "float32"
+    )
+    x = numbers(shape, "float32")
+    raising = make(shape, index_shape, reduction="add")
+    filling = make(shape, index_shape, reduction="add", bounds="fill")
+    assert rule(raising) == name.split()[0]
+    flat = good.size
+    for places, value in [([flat - 1], 1000), ([0], -(1 << 62)), ([flat - 2, flat // 2 + 1], 34), ([BLOCK, 2], -34)]:
+        bad = good.copy()
+        bad.reshape(-1)[places] = value
+        data = x.copy()
+        for out in (None, np.empty_like(x), data):
+            with pytest.raises(gs.BoundsError) as caught:
+                raising(data, bad, src, out=out)
+            assert np.ravel_multi_index(caught.value.position, index_shape) == min(places)
+            assert caught.value.value == value
+            assert_same(data, x)
+        dropped = np.isin(np.arange(flat), places).reshape(index_shape)
+        if "elements" in name:
+            want = columnwise(x, good, np.where(dropped, 0, src))
+        else:
+            gone = dropped.reshape(len(dropped), -1).any(1)
+            kept = good[~gone]
+            want = reduced(x, tuple(kept.T) if "pairs" in name else kept, src[~gone], "add")
+        assert_same(filling(x, bad, src), want)
+    # after a call that raised, the next is as if it had not been
+    assert_same(raising(x, good, src), filling(x, good, src))
+
+
+def test_symbolic_sizes() -> None:
+    """One module takes each way as the sizes of a call say."""
+    rng = np.random.default_rng(0)
+    m = put(("n",), "k", "float32", reduction="add")
+    for n, k in [
+        (5, 0),
+        (5, 1),
+        (5, MANY_POINTS - 1),
+        (5, MANY_POINTS),
+        (PRIVATE_CELLS + 1, 16 * PRIVATE_CELLS + 99),
+        (1, 100_000),
+    ]:
+        x, s, i = numbers(n, "float32"), numbers(k, "float32"), rng.integers(-n, n, k)
+        assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, "add"))
+        if k:
+            i[-1] = n
+            with pytest.raises(gs.BoundsError):
+                m(x, i, s)
+    m = put(("n", "w"), "k", "float32", reduction="add")
+    for n, w, k in [
+        (7, 3, 100),
+        (7, 64, STREAMED // 256),
+        (7, 64, STREAMED // 256 - 1),
+        (0, 5, 0),
+        (3, 0, 9),
+        (100, 1, 40_000),
+    ]:
+        x, s, i = (
+            numbers((n, w), "float32"),
+            numbers((k, w), "float32"),
+            rng.integers(-n, n, k) if n else np.zeros(k, np.int64),
+        )
+        assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, "add"))
+    m = scatter("n", "k", "w", reduction="add")
+    for n, w, k in [(7, 3, 100), (7, 64, STREAMED // 256), (7, 64, STREAMED // 256 - 1), (3, 0, 9)]:
+        x, s, i = numbers((n, w), "float32"), numbers((k, w), "float32"), rng.integers(-n, n, (k, w))
+        assert_same(same_for_all_threads(m, x, i, s), columnwise(x, i, s))
