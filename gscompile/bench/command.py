@@ -3,55 +3,113 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gscompile.errors import ArgumentError, MissingExtraError
+from gscompile.errors import ArgumentError, missing_extra
+from gscompile.threads import available_cores
+
+if TYPE_CHECKING:
+    from gscompile.bench.peers.base import Peer
 
 HELP = "time gathers and scatters against other libraries, in one run"
+MEASUREMENTS = ("peers", "costs", "dtypes", "sizes", "threads", "calls")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("workloads", nargs="*", help="names, or parts of names; all by default")
-    parser.add_argument("--peers", default="numpy,torch,jax,ort", help="comma-separated; 'none' for none (%(default)s)")
+    parser.add_argument("workloads", nargs="*", help="names, or parts of names; the table's eighteen rows by default")
+    parser.add_argument("--all", action="store_true", help="more workloads: other dtypes, ranks and distributions")
     parser.add_argument(
-        "--rounds", type=int, default=15, help="interleaved rounds, of which medians are taken (%(default)s)"
+        "--measure",
+        default="peers",
+        choices=MEASUREMENTS,
+        help="peers: against other libraries and a plain copy; costs: of checked indices and symbolic sizes; dtypes: against "
+        "float32; sizes: from 10 points up; threads: one against more; calls: tiny calls, and builds (%(default)s)",
     )
+    parser.add_argument("--peers", help="comma-separated, or 'none'; by default all that are installed")
+    parser.add_argument("--rounds", type=int, default=15, help="interleaved; medians are taken of them (%(default)s)")
     parser.add_argument("--threads", type=int, help="of every contender; one per core by default")
+    parser.add_argument("--max-points", type=float, default=1e8, help="where --measure sizes ends (%(default).0e)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="save the numbers and the machine's description")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw bars, as .svg or .png; needs the extra [plot]")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw, as .svg or .png; needs the extra [plot]")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing: print what --json saved")
+    parser.add_argument("--most", type=int, help=argparse.SUPPRESS)  # cuts the workloads' axes, for tests
 
 
 def run(options: argparse.Namespace) -> int:
-    from gscompile.bench.measure import measure
-    from gscompile.bench.peers import PEERS
-    from gscompile.bench.report import as_json, plot, table
-    from gscompile.bench.workloads import WORKLOADS
+    from gscompile.bench import calls, compare, costs, dtypes, plots, report, scaling, sizes
+    from gscompile.bench.machine import machine
+    from gscompile.bench.measurement import Measurement, Request
+    from gscompile.bench.workloads import choose
 
-    if options.rounds < 1 or (options.threads is not None and options.threads < 1):
-        raise ArgumentError("bench: --rounds and --threads are positive")
-    peers = [] if options.peers == "none" else options.peers.split(",")
-    for p in peers:
-        if p not in PEERS:
-            raise ArgumentError(f"bench: unknown peer {p!r}; known: {', '.join(PEERS)}")
-    chosen = [
-        w for w in WORKLOADS.values() if not options.workloads or any(part in w.name for part in options.workloads)
-    ]
-    if not chosen:
-        raise ArgumentError(f"bench: no workload is called so; known: {', '.join(WORKLOADS)}")
-    rows = []
-    for w in chosen:
-        try:
-            row = measure(w, peers, rounds=options.rounds, threads=options.threads)
-        except MissingExtraError as e:
-            raise MissingExtraError(f"{e}, or leave it out of --peers") from e
-        rows.append(row)
-        print(f"{len(rows)}/{len(chosen)} {w.name}", file=sys.stderr, flush=True)
-    print(table(rows))
-    names = " ".join(options.workloads)
-    command = f"gscompile bench {names} --peers {options.peers} --rounds {options.rounds}".replace("  ", " ")
+    found: Sequence[Measurement] = (compare, costs, dtypes, sizes, scaling, calls)
+    measurements = dict(zip(MEASUREMENTS, found, strict=True))
+    drawings = {"peers": compare.plot, "sizes": sizes.plot}
+    document = report.load(options.show) if options.show else None
+    if options.plot:  # before an hour of measuring
+        plots.pyplot()
+        if (document["measure"] if document else options.measure) not in drawings:
+            raise ArgumentError(f"bench: --plot draws only --measure {' and '.join(drawings)}")
+    if document is None:
+        cores = available_cores()
+        if options.rounds < 1 or not 1 <= (options.threads or 1) <= cores:
+            raise ArgumentError(
+                f"bench: --rounds is positive, and --threads at most the cores that may be used here, {cores}"
+            )
+        threads = options.threads or cores
+        workloads = choose(options.workloads, options.all)
+        peers = _peers(options.peers) if options.measure == "peers" else []
+        request = Request(workloads, peers, options.rounds, threads, options.most, int(options.max_points))
+        document = {
+            "measure": options.measure,
+            "command": " ".join(["gscompile bench", *map(shlex.quote, _given(options))]),
+            "threads": threads,
+            "rounds": options.rounds,
+            "machine": machine(),
+            "rows": measurements[options.measure].measure(request),
+        }
+    rows = document["rows"]
     if options.json:
-        options.json.write_text(as_json(rows, command))
+        report.save(document, options.json)
+    print(f"{report.header(document)}\n\n{measurements[document['measure']].table(rows)}")
     if options.plot:
-        plot(rows, options.plot)
-    return 1 if any("gscompile" in r.wrong for r in rows) else 0
+        drawings[document["measure"]](rows, options.plot)
+    return 1 if any("gscompile" in r.get(part, {}) for r in rows for part in ("wrong", "failed")) else 0
+
+
+def _peers(names: str | None) -> list[Peer]:
+    """The peers of a list of names, or all that are installed.
+
+    Raises:
+        ArgumentError: there is no such peer.  MissingExtraError: one that is named is not installed.
+    """
+    from gscompile.bench.peers import PEERS, missing
+
+    if names == "none":
+        return []
+    for name in names.split(",") if names else PEERS:
+        if name not in PEERS:
+            raise ArgumentError(f"bench: unknown peer {name!r}; known: {', '.join(PEERS)}")
+    if names:
+        for name in names.split(","):
+            for package in missing(PEERS[name]):
+                raise missing_extra(package, "bench", f"comparing with {name}")
+        return [PEERS[name] for name in names.split(",")]
+    absent = [name for name, peer in PEERS.items() if missing(peer)]
+    if absent:
+        print(f"not installed, and left out: {', '.join(absent)} (pip install 'gscompile[bench]')", file=sys.stderr)
+    return [peer for name, peer in PEERS.items() if name not in absent]
+
+
+def _given(options: argparse.Namespace) -> list[str]:
+    """The command line's arguments that change what is measured."""
+    words = [*options.workloads, *(["--all"] if options.all else [])]
+    named = {"measure": "peers", "peers": None, "rounds": 15, "threads": None, "max_points": 1e8, "most": None}
+    for name, default in named.items():
+        value = getattr(options, name)
+        if value != default:
+            words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return words

@@ -1,220 +1,92 @@
-"""The workloads: what is computed, on which arrays.
+"""The workloads that are timed: the eighteen rows of the table, and more of them for ``--all``.
 
 Sizes are those at which users of embeddings, graphs, beam search and histograms call these operators.  Float32 data and
-int64 indices unless the name says otherwise; every workload has a result that NumPy computes too, for the check that comes
-before any timing.
+int64 indices, uniformly drawn, unless it says otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
-import numpy as np
+from gscompile.bench.kinds import embedding_bag, gather, gather_nd, message_passing, put, scatter, take
+from gscompile.bench.workload import Workload, all_equal, ascending, distinct, zipf
+from gscompile.errors import ArgumentError
 
-from gscompile.builder import Builder
-
-if TYPE_CHECKING:
-    from gscompile.graph import Value
-
-Arrays = dict[str, Any]
+TINY = "tiny_take"  # timed with everything that a user's call does, and apart from the means
 
 
-@dataclass(frozen=True)
-class Workload:
-    """One row of the table.
-
-    Attributes:
-        kind: what peers must know how to do; see :mod:`gscompile.bench.peers`.
-        make: random generator -> the arrays, by name.
-        declare: (builder, one value per array) -> the result.
-        expected: NumPy's result.
-        options: what else the kind takes: ``axis``, ``reduction`` ...
-        moved: the least bytes that must move, if it is not what the module says (a gather of few rows of a large table).
-    """
-
-    name: str
-    kind: str
-    make: Callable[[np.random.Generator], Arrays]
-    declare: Callable[..., Value]
-    expected: Callable[..., Any]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    exact: bool = True
-
-    def builder(self, arrays: Arrays, symbolic: bool = False, **options: Any) -> Builder:
-        """The graph for these arrays; with symbolic sizes, if wanted, wherever an axis is longer than 1."""
-        b = Builder(self.name)
-        names: dict[int, str] = {}
-        values = []
-        for name, x in arrays.items():
-            shape = [names.setdefault(n, f"n{len(names)}") if symbolic and n > 8 else n for n in x.shape]
-            values.append(b.input(name, shape, x.dtype))
-        b.output(self.declare(b, *values, **options))
-        return b
+def _named(workloads: Sequence[Workload]) -> dict[str, Workload]:
+    return {w.name: w for w in workloads}
 
 
-def zipf(rng: np.random.Generator, a: float, size: int, count: int) -> Any:
-    """``count`` indices below ``size`` whose frequencies fall like 1 / rank^a, the ranks dealt out at random."""
-    weights = 1.0 / np.arange(1, size + 1) ** a
-    drawn = rng.choice(size, count, p=weights / weights.sum())
-    return rng.permutation(size)[drawn].astype(np.int64)
-
-
-def f32(rng: np.random.Generator, *shape: int) -> Any:
-    return rng.standard_normal(shape, np.float32)
-
-
-def _take(name: str, make: Callable[[np.random.Generator], Arrays], axis: int = 0, batch_dims: int = 0) -> Workload:
-    def expected(x: Any, i: Any) -> Any:
-        return np.take(x, i, axis) if not batch_dims else np.stack([a[j] for a, j in zip(x, i, strict=True)])
-
-    return Workload(
-        name,
-        "take",
-        make,
-        lambda b, x, i, **o: b.take(x, i, axis, batch_dims, **o),
-        expected,
-        {"axis": axis, "batch_dims": batch_dims},
-    )
-
-
-def _elements(name: str, data: tuple[int, int], index: tuple[int, int], axis: int) -> Workload:
-    return Workload(
-        name,
-        "gather",
-        lambda rng: {"x": f32(rng, *data), "i": rng.integers(0, data[axis], index)},
-        lambda b, x, i, **o: b.gather(x, i, axis, **o),
-        lambda x, i: np.take_along_axis(x, i, axis),
-        {"axis": axis},
-    )
-
-
-def _points(name: str, data: tuple[int, ...], count: int) -> Workload:
-    m = 3 if len(data) == 4 else 2
-
-    def make(rng: np.random.Generator) -> Arrays:
-        return {"x": f32(rng, *data), "i": np.stack([rng.integers(0, n, count) for n in data[:m]], 1)}
-
-    return Workload(
-        name,
-        "gather_nd",
-        make,
-        lambda b, x, i, **o: b.gather_nd(x, i, **o),
-        lambda x, i: x[tuple(i.T)],
-    )
-
-
-def _put(
-    name: str, rows: int, width: int, reduction: str, index: Callable[[np.random.Generator], Any], copy: bool = False
-) -> Workload:
-    """Rows of src into rows of x, which starts as it is."""
-
-    def make(rng: np.random.Generator) -> Arrays:
-        i = index(rng)
-        shape = (width,) if width else ()
-        return {"x": f32(rng, rows, *shape), "i": i, "src": f32(rng, len(i), *shape)}
-
-    def expected(x: Any, i: Any, src: Any) -> Any:
-        out = x.astype(np.float64)
-        if reduction == "update":
-            out[i] = src
-        else:
-            {"add": np.add, "max": np.maximum}[reduction].at(out, i, src)
-        return out.astype(np.float32)
-
-    return Workload(
-        name,
-        "put",
-        make,
-        lambda b, x, i, src, **o: b.put(x, i, src, reduction=reduction, **o),
-        expected,
-        {"reduction": reduction},
-        exact=reduction != "add",
-    )
-
-
-def _message_passing(edges: int, nodes: int, width: int) -> Workload:
-    def make(rng: np.random.Generator) -> Arrays:
-        return {
-            "x": f32(rng, nodes, width),
-            "s": rng.integers(0, nodes, edges),
-            "w": f32(rng, edges),
-            "d": rng.integers(0, nodes, edges),
-        }
-
-    def declare(b: Builder, x: Value, s: Value, w: Value, d: Value, **o: Any) -> Value:
-        return b.put(b.zeros(x.shape), d, b.take(x, s, **o) * b.unsqueeze(w, 1), reduction="add", **o)
-
-    def expected(x: Any, s: Any, w: Any, d: Any) -> Any:
-        out = np.zeros(x.shape)
-        order = np.argsort(d, kind="stable")
-        rows = x[s[order]].astype(np.float64) * w[order, None]
-        heads = np.flatnonzero(np.diff(d[order], prepend=-1))
-        out[d[order][heads]] = np.add.reduceat(rows, heads)
-        return out.astype(np.float32)
-
-    return Workload("message_passing", "message_passing", make, declare, expected, exact=False)
-
-
-def _embedding_bag(rows: int, width: int, bags: int, length: int) -> Workload:
-    return Workload(
-        "embedding_bag",
-        "embedding_bag",
-        lambda rng: {"x": f32(rng, rows, width), "i": rng.integers(0, rows, (bags, length))},
-        lambda b, x, i, **o: b.sum(b.take(x, i, **o), 1),
-        lambda x, i: x[i].sum(1, dtype=np.float64).astype(np.float32),
-        exact=False,
-    )
-
-
-def _elements_add_first() -> Workload:
-    def expected(x: Any, i: Any, src: Any) -> Any:
-        out = x.astype(np.float64)
-        np.add.at(out, (i, np.arange(x.shape[1])[None]), src)
-        return out.astype(np.float32)
-
-    return Workload(
-        "elements_add_first",
-        "scatter",
-        lambda rng: {
-            "x": f32(rng, 10_000, 64),
-            "i": rng.integers(0, 10_000, (200_000, 64)),
-            "src": f32(rng, 200_000, 64),
-        },
-        lambda b, x, i, src, **o: b.scatter(x, i, src, 0, reduction="add", **o),
-        expected,
-        {"axis": 0, "reduction": "add"},
-        exact=False,
-    )
-
-
-WORKLOADS: dict[str, Workload] = {
-    w.name: w
-    for w in [
-        _take("embed_rows_zipf", lambda rng: {"x": f32(rng, 50_000, 128), "i": zipf(rng, 1.1, 50_000, 100_000)}),
-        _take("embed_rows_wide", lambda rng: {"x": f32(rng, 32_000, 2048), "i": rng.integers(0, 32_000, 8_192)}),
-        _take("embed_rows_thin", lambda rng: {"x": f32(rng, 200_000, 16), "i": rng.integers(0, 200_000, 1_000_000)}),
-        _take("select_columns", lambda rng: {"x": f32(rng, 4096, 4096), "i": rng.integers(0, 4096, 1024)}, axis=1),
-        _elements("elements_last", (4096, 1024), (4096, 256), 1),
-        _elements("elements_first", (4096, 1024), (4096, 1024), 0),
-        _points("nd_slices", (8, 128, 128, 64), 100_000),
-        _points("nd_points", (1024, 1024), 1_000_000),
+WORKLOADS = _named(
+    [
+        take("embed_rows_zipf", (50_000, 128), (100_000,), zipf(1.1)),
+        take("embed_rows_wide", (32_000, 2048), (8_192,)),
+        take("embed_rows_thin", (200_000, 16), (1_000_000,)),
+        take("select_columns", (4096, 4096), (1024,), axis=1),
+        gather("elements_last", (4096, 1024), (4096, 256), 1),
+        gather("elements_first", (4096, 1024), (4096, 1024), 0),
+        gather_nd("nd_slices", (8, 128, 128, 64), 3, 100_000),
+        gather_nd("nd_points", (1024, 1024), 2, 1_000_000),
         # no duplicates: most peers leave it to chance which of several rows stays
-        _put("scatter_nd_rows", 214_272, 64, "update", lambda rng: rng.permutation(214_272)[:30_000]),
-        _put("index_add_rows", 10_000, 64, "add", lambda rng: zipf(rng, 0.8, 10_000, 200_000)),
-        _put("index_add_sorted", 10_000, 64, "add", lambda rng: np.sort(zipf(rng, 0.8, 10_000, 200_000))),
-        _elements_add_first(),
-        _put("index_max_rows", 10_000, 64, "max", lambda rng: zipf(rng, 0.8, 10_000, 200_000)),
-        _put("histogram_add", 4_096, 0, "add", lambda rng: zipf(rng, 1.0, 4_096, 4_000_000)),
-        _message_passing(400_000, 20_000, 64),
-        _embedding_bag(100_000, 64, 4_096, 50),
-        _take(
-            "beam_reorder",
-            lambda rng: {"x": f32(rng, 64, 32, 512), "i": rng.integers(0, 32, (64, 32))},
-            axis=1,
-            batch_dims=1,
-        ),
-        _take("tiny_take", lambda rng: {"x": f32(rng, 1_000), "i": rng.integers(0, 1_000, 100)}),
+        put("scatter_nd_rows", (214_272, 64), 30_000, draw=distinct),
+        put("index_add_rows", (10_000, 64), 200_000, "add", zipf(0.8)),
+        put("index_add_sorted", (10_000, 64), 200_000, "add", ascending(zipf(0.8))),
+        scatter("elements_add_first", (10_000, 64), (200_000, 64), 0, "add"),
+        put("index_max_rows", (10_000, 64), 200_000, "max", zipf(0.8)),
+        put("histogram_add", (4_096,), 4_000_000, "add", zipf(1.0)),
+        message_passing("message_passing", 400_000, 20_000, 64),
+        embedding_bag("embedding_bag", 100_000, 64, 4_096, 50),
+        take("beam_reorder", (64, 32, 512), (64, 32), axis=1, batch_dims=1),
+        take(TINY, (1_000,), (100,)),
     ]
-}
+)
+
+MORE = _named(
+    [
+        # other dtypes
+        take("embed_rows_float16", (50_000, 768), (20_000,), zipf(1.1), dtype="float16"),
+        take("embed_rows_int32_index", (50_000, 128), (100_000,), zipf(1.1), index_dtype="int32"),
+        take("embed_rows_int8", (1_000_000, 64), (500_000,), dtype="int8"),
+        gather("elements_last_float64", (4096, 1024), (4096, 256), 1, dtype="float64"),
+        put("index_add_float16", (10_000, 64), 200_000, "add", zipf(0.8), dtype="float16"),
+        put("index_add_int32", (10_000, 64), 200_000, "add", zipf(0.8), dtype="int32"),
+        message_passing("message_passing_int32_index", 400_000, 20_000, 64, index_dtype="int32"),
+        # other ranks
+        take("kv_cache_pages", (4_096, 16, 8, 64), (2_048,)),
+        take("middle_axis", (64, 1_000, 256), (500,), axis=1),
+        take("index_grid", (30_000, 300), (128, 256)),
+        gather("elements_middle", (64, 512, 128), (64, 256, 128), 1),
+        gather("beam_scores", (512, 32_000), (512, 64), 1),
+        gather_nd("nd_voxels", (32, 64, 64, 64), 4, 500_000),
+        scatter("elements_add_last", (4_096, 1_024), (4_096, 4_096), 1, "add"),
+        put("put_blocks", (8_192, 16, 64), 2_048, draw=distinct),
+        # other distributions
+        take("embed_rows_sorted", (50_000, 128), (100_000,), ascending(zipf(1.1))),
+        take("embed_rows_one", (50_000, 128), (100_000,), all_equal),
+        put("index_add_uniform", (10_000, 64), 200_000, "add"),
+        put("index_add_one", (10_000, 64), 200_000, "add", all_equal),
+        put("index_add_many_rows", (1_000_000, 64), 200_000, "add"),
+        put("histogram_uniform", (4_096,), 4_000_000, "add"),
+        put("histogram_one", (4_096,), 4_000_000, "add", all_equal),
+        put("histogram_wide", (10_000_000,), 4_000_000, "add"),
+        put("index_min_rows", (10_000, 64), 200_000, "min", zipf(0.8)),
+    ]
+)
+
+ALL = {**WORKLOADS, **MORE}
+
+
+def choose(words: Sequence[str], everything: bool = False) -> list[Workload]:
+    """The workloads whose names contain one of the words, or all: of the table's rows, or of all there are.
+
+    Raises:
+        ArgumentError: no name contains a word.
+    """
+    pool = ALL if everything else WORKLOADS
+    for word in words:
+        if not any(word in name for name in pool):
+            hint = "" if everything else "; more with --all"
+            raise ArgumentError(f"bench: no workload is called {word!r}; known: {', '.join(pool)}{hint}")
+    return [w for w in pool.values() if not words or any(word in w.name for word in words)]

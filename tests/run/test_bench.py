@@ -3,111 +3,319 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gscompile.bench import measure as timing
-from gscompile.bench.peers import PEERS
-from gscompile.bench.report import geometric_mean, table
-from gscompile.bench.workloads import WORKLOADS, Workload, zipf
+from gscompile.bench import contender, costs, dtypes, plots, scaling, sizes, timing, variants
+from gscompile.bench.contender import Absent, Contender, Ready
+from gscompile.bench.peers import PEERS, missing
+from gscompile.bench.peers.ours import Floor, Ours, copy
+from gscompile.bench.report import geometric_mean, header, load
+from gscompile.bench.workload import Workload, zipf
+from gscompile.bench.workloads import ALL, WORKLOADS
 from gscompile.cli import main
 
-SMALL = ["tiny_take", "beam_reorder"]
+ROOT = Path(__file__).resolve().parent.parent.parent
+MOST = 40  # elements per axis of a workload that is cut down
+TWO = ["tiny_take", "beam_reorder"]
+SOME = ["embed_rows_zipf", "nd_points", "index_add_rows", "message_passing"]
 
 
-def shrunk(w: Workload) -> dict[str, Any]:
-    """A workload's arrays cut down, the indices to what is left."""
-    arrays = w.make(np.random.default_rng(0))
-    data = tuple(min(n, 40) for n in arrays["x"].shape)
-    axis = w.options.get("axis", 0)
-    small = {"x": arrays["x"][tuple(slice(n) for n in data)]}
-    for name, x in arrays.items():
-        if name == "x":
-            continue
-        lead = {"beam_reorder": data[:1]}.get(w.name, (min(len(x), 50),))
-        if w.kind in ("gather", "scatter"):
-            lead = (50, data[1]) if axis == 0 else (data[0], 50)
-        part = x[tuple(slice(n) for n in lead)]
-        if x.dtype.kind == "i":
-            part = part % (np.array(data[: x.shape[-1]]) if w.kind == "gather_nd" else data[axis])
-        elif part.ndim > 1:
-            part = part[:, : data[-1]]
-        small[name] = np.ascontiguousarray(part)
-    return {k: np.ascontiguousarray(v) for k, v in small.items()}
+# -- workloads --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("symbolic", [False, True])
-@pytest.mark.parametrize("name", WORKLOADS)
-def test_every_workload_computes_what_numpy_does(name: str, symbolic: bool) -> None:
-    w = WORKLOADS[name]
-    arrays = shrunk(w)
+@pytest.mark.parametrize("name", ALL)
+def test_every_workload_computes_what_numpy_does(name: str) -> None:
+    w = ALL[name]
+    arrays = w.arrays(most=MOST)
     want = w.expected(**arrays)
-    got = w.builder(arrays, symbolic).build()(*arrays.values())
-    assert timing._differs(got, want, w.exact) is None
-    assert timing._differs(got + 1, want, w.exact) is not None
-    assert timing._differs(got[:-1], want, w.exact) is not None
+    for symbolic in (False, True) if name in WORKLOADS else (False,):
+        got = w.builder(arrays, symbolic).build()(*arrays.values())
+        assert w.differs(got, want) is None
+    assert w.moved(arrays) >= want.nbytes
 
 
-@pytest.mark.parametrize("peer", PEERS)
-def test_every_peer_computes_the_same(peer: str) -> None:
-    pytest.importorskip({"ort": "onnxruntime"}.get(peer, peer), reason=f"needs {peer}: pip install 'gscompile[bench]'")
-    done = 0
-    for w in WORKLOADS.values():
-        arrays = shrunk(w)
-        run = PEERS[peer].prepare(w, arrays, 1)
-        if run is not None:
-            done += 1
-            assert timing._differs(np.asarray(run()), w.expected(**arrays), w.exact) is None, w.name
-    assert done >= 8
+@pytest.mark.parametrize("dtype", dtypes.DTYPES)
+@pytest.mark.parametrize("name", SOME)
+def test_workloads_in_other_dtypes(name: str, dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    w = WORKLOADS[name].of(dtype=dtype)
+    arrays = w.arrays(most=MOST)
+    want = w.expected(**arrays)
+    assert want.dtype.name == dtype
+    got = w.builder(arrays).build()(*arrays.values())
+    assert w.differs(got, want) is None
+    worse = got.copy()
+    worse[0] += np.abs(want).max()
+    for wrong in (worse, got[:-1], got.astype("int64")):
+        assert w.differs(wrong, want) is not None
 
 
-def test_a_wrong_peer_is_found_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Wrong:
-        name = "wrong"
-
-        def prepare(self, w: Any, arrays: Any, threads: int) -> Any:
-            return lambda: np.zeros(100, "float32")
-
-    monkeypatch.setitem(PEERS, "wrong", Wrong())
-    row = timing.measure(WORKLOADS["tiny_take"], ["numpy", "wrong"], rounds=1)
-    assert set(row.ms) == {"gscompile", "numpy"}
-    assert "elements differ" in row.wrong["wrong"]
-    assert "the result of wrong is wrong" in table([row])
-    assert row.ratio == pytest.approx(row.ms["numpy"] / row.ms["gscompile"])
+def test_a_lost_duplicate_is_noticed() -> None:
+    """The smallest mistake that a scatter with a race makes: one of many contributions is missing."""
+    w = WORKLOADS["histogram_add"]
+    arrays = w.arrays()
+    want = w.expected(**arrays)
+    lost = want.copy()
+    lost[int(arrays["i"][np.argmax(np.abs(arrays["src"]))])] -= np.abs(arrays["src"]).max()
+    assert w.differs(want, want) is None and w.differs(lost, want) is not None
 
 
-def test_the_copy_copies() -> None:
-    copy = timing.Copy(1001, 3)
-    copy()
-    assert copy.target.all() and len(copy.target) == 1001
-
-
-def test_draws_and_means() -> None:
-    drawn = np.bincount(zipf(np.random.default_rng(0), 1.1, 100, 10000), minlength=100)
+def test_arrays_are_the_same_again_and_have_the_sizes_they_are_said_to_have() -> None:
+    w = WORKLOADS["nd_points"]
+    a, again, small = w.arrays(), w.arrays(), w.arrays(most=MOST)
+    assert all(np.array_equal(a[k], again[k]) for k in a)
+    assert a["x"].shape == (1024, 1024) and a["i"].shape == (1_000_000, 2) and a["i"].dtype == np.int64
+    assert all(n <= MOST + 6 for x in small.values() for n in x.shape)
+    assert len(np.unique(a["x"][:500].round(6))) > 100_000
+    drawn = np.bincount(zipf(1.1)(np.random.default_rng(0), 100, (10000,)), minlength=100)
     assert len(drawn) == 100 and drawn.max() > 10 * np.median(drawn)
+
+
+# -- contenders -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def process() -> Iterator[Any]:
+    """Makes contenders, and ends their processes."""
+    made = []
+
+    def make(peer: Any, **options: Any) -> Contender:
+        made.append(Contender(peer, 1, most=MOST, **options))
+        return made[-1]
+
+    yield make
+    for c in made:
+        c.stop()
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_every_peer_computes_the_same(name: str, process: Any) -> None:
+    if lacking := missing(PEERS[name]):
+        pytest.skip(f"needs {', '.join(lacking)}: pip install 'gscompile[bench]'")
+    c = process(PEERS[name])
+    # a compiler takes seconds for each
+    chosen = SOME[:2] if name == "torch.compile" else WORKLOADS
+    answers = {n: c.prepare(WORKLOADS[n]) for n in chosen}
+    if name == "torch.compile" and all("needs a C++ compiler" in getattr(a, "why", "") for a in answers.values()):
+        pytest.skip(answers[SOME[0]].why)
+    assert answers == dict.fromkeys(chosen, Ready())
+    assert c.time(2) > 0
+
+
+def test_ours_and_the_floor(process: Any) -> None:
+    ours, floor = process(Ours()), process(Floor(), check=False)
+    for w in WORKLOADS.values():
+        assert ours.prepare(w) == floor.prepare(w) == Ready()
+    assert ours.time(3) > 0 and floor.time(3) > 0
+
+
+def test_torch_compile_says_that_it_needs_a_compiler(process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    answer = process(PEERS["torch.compile"]).prepare(WORKLOADS["tiny_take"])
+    assert answer == Absent("torch.compile needs a C++ compiler, and no-such-compiler is not here")
+
+
+class Misbehaves:
+    """A peer that does another thing wrong for each workload."""
+
+    name = "misbehaves"
+    packages = ()
+
+    def prepare(self, w: Workload, arrays: Any, threads: int) -> Any:
+        x, i = arrays["x"], arrays["i"]
+        calls = iter(range(5))
+        return {
+            "tiny_take": lambda: [lambda: x[i], lambda: x[i] + 1],
+            "embed_rows_zipf": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+            "embed_rows_wide": lambda: [lambda: x[i] + 1],
+            "embed_rows_thin": lambda: [lambda: 1 // 0],
+            "select_columns": list,
+            "nd_points": lambda: signal.pause(),
+            "nd_slices": lambda: [lambda: x[tuple(i.T)] if next(calls) < 2 else os._exit(3)],
+        }[w.name]()
+
+
+def test_what_a_peer_does_wrong_stays_its_own(process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    c = process(Misbehaves())
+    said = {
+        n: c.prepare(WORKLOADS[n]) for n in ("embed_rows_zipf", "embed_rows_wide", "embed_rows_thin", "select_columns")
+    }
+    assert said["embed_rows_zipf"] == Absent("ended its process (SIGSEGV)")
+    assert said["embed_rows_wide"].wrong and "elements differ" in said["embed_rows_wide"].why
+    assert said["embed_rows_thin"] == Absent("ZeroDivisionError: integer division or modulo by zero")
+    assert said["select_columns"] == Absent()
+    assert c.prepare(WORKLOADS["tiny_take"]) == Ready() and c.time(1) > 0  # of two ways the right one
+    monkeypatch.setattr(contender, "PATIENCE_S", 0.5)
+    assert c.prepare(WORKLOADS["nd_points"]).why.startswith("gave no answer")
+
+
+def test_a_table_with_a_peer_that_misbehaves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(PEERS, "misbehaves", Misbehaves())
+    words = ["nd_slices", "embed_rows_wide", "tiny"]
+    assert main(["bench", *words, "--peers", "numpy,misbehaves", "--rounds", "2", "--most", str(MOST)]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^\| nd_slices +\|( [\d.e-]+ +\|){2} - ", printed, re.MULTILINE)
+    assert re.search(r"^\| embed_rows_wide +\|( [\d.e-]+ +\|){2} wrong ", printed, re.MULTILINE)
+    assert "- nd_slices, misbehaves: ended its process (exit status 3)" in printed
+    assert "- embed_rows_wide, misbehaves: wrong, " in printed
+    assert re.search(r"^\| tiny_take +\|( [\d.e-]+ +\|){4} [\d.]+ (numpy|misbehaves) ", printed, re.MULTILINE)
+    assert "over 2 rows, tiny_take apart" in printed
+
+
+# -- timing -----------------------------------------------------------------------------------------------------------
+
+
+def test_contenders_take_turns_and_lost_ones_are_left_out() -> None:
+    turns = []
+
+    def timer(name: str) -> timing.Timer:
+        def time(calls: int) -> float:
+            turns.append((name, calls))
+            if name == "b" and len(turns) > 5:
+                raise timing.LostError("gone")
+            return {"a": 1.0, "b": 50.0, "c": 0.1}[name]
+
+        return time
+
+    times, lost = timing.interleaved({n: timer(n) for n in "abc"}, 3, slice_ms=10)
+    assert times == {"a": [1.0] * 3, "c": [0.1] * 3} and lost == {"b": "gone"}
+    assert {calls for name, calls in turns[3:]} == {10, 1, 100}
+    first = [turns[3][0], turns[6][0]]
+    assert first[0] != first[1]  # nobody is always first
+
+
+def test_samples_and_means() -> None:
+    assert timing.Sample.of([4, 1, 3, 2, 5]).as_json() == [2, 3, 4]
+    assert timing.time_calls(lambda: None, 10) < 1
     assert geometric_mean([1, 4]) == pytest.approx(2)
 
 
+@pytest.mark.parametrize(("nbytes", "threads"), [(1001, 3), (200_001, 1), (200_001, 3), (0, 2)])
+def test_the_copy_copies(nbytes: int, threads: int) -> None:
+    target, source = copy(nbytes, threads)()
+    assert target.all() and len(target) == len(source) == nbytes
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def bench(*arguments: str) -> int:
+    return main(["bench", "--rounds", "1", "--most", str(MOST), *arguments])
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "numbers.json"
-    assert main(["bench", *SMALL, "--peers", "numpy", "--rounds", "1", "--json", str(out)]) == 0
+    saved = tmp_path / "numbers.json"
+    assert bench(*TWO, "--peers", "numpy", "--json", str(saved)) == 0
     printed = capsys.readouterr().out
     assert "| beam_reorder |" in printed and "| tiny_take" in printed
-    found = json.loads(out.read_text())
-    assert {r["workload"] for r in found["rows"]} == set(SMALL)
-    assert all(r["floor_ms"] > 0 and r["ms"]["gscompile"] > 0 and r["moved_bytes"] > 0 for r in found["rows"])
-    assert found["machine"]["cores"] >= 1 and "gscompile bench tiny_take" in found["command"]
+    found = json.loads(saved.read_text())
+    assert [r["workload"] for r in found["rows"]] == TWO[::-1]
+    for r in found["rows"]:
+        assert (
+            r["moved_bytes"] > 0 and r["wrong"] == r["failed"] == {} and [*r["ms"]] == ["gscompile", "numpy", "floor"]
+        )
+        assert all(0 < low <= median <= high for low, median, high in r["ms"].values())
+    assert found["machine"]["cores"] >= 1 and found["machine"]["packages"]["numpy"] == np.__version__
+    assert found["command"] == f"gscompile bench tiny_take beam_reorder --peers numpy --rounds 1 --most {MOST}"
+    assert main(["bench", "--show", str(saved)]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("tiny", "index_add_rows", "--measure", "costs") == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^\| index_add_rows \|.*\| [\d.]+ \([\d.]+-[\d.]+\) +\|", printed, re.MULTILINE)
+    row = {"workload": "w", "ms": {k: [1, 2, 3] for k in ("raise", "trust", "symbolic")}, "ratios": {}}
+    row["ratios"] = {"raise / trust": [1, 1.5, 2], "symbolic / static": [1, 1, 1]}
+    assert "raise / trust: geometric mean 1.500, largest 1.50 (w)" in costs.table([row])
+
+
+def test_dtypes(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ml_dtypes")
+    assert bench("nd_points", "--measure", "dtypes") == 0
+    assert "| nd_points" in capsys.readouterr().out
+    row = {"workload": "w", "moved_bytes": {}, "ms": {}}
+    for dtype, (nbytes, ms) in {
+        "float32": (400, 2),
+        "float16": (200, 3),
+        "bfloat16": (200, 1),
+        "int8": (100, 0.5),
+        "float64": (800, 4),
+    }.items():
+        row["moved_bytes"][dtype], row["ms"][dtype] = nbytes, [ms] * 3
+    assert dtypes.slower(row, "float16") == 3
+    assert dtypes.table([row]).endswith("More than 1.2: w float16 3.00.")
+
+
+def test_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("nd_points", "--measure", "threads") == 0
+    assert "| nd_points" in capsys.readouterr().out
+    row = {"workload": "w", "ms": {"1": [4] * 3, "2": [2] * 3}, "floor_ms": {"1": [3] * 3, "2": [2] * 3}}
+    assert re.search(r"\| w +\| 4 +\| 2 +\| 2.00 +\| 1.50 +\|", scaling.table([row]))
+
+
+def test_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("tiny", "--measure", "calls") == 0
+    printed = capsys.readouterr().out
+    alone, call = (
+        float(re.search(rf"\| {re.escape(name)} +\| ([\d.]+)", printed)[1])
+        for name in ("the kernel alone", "`m(x, i, out=out)`")
+    )
+    assert 0 < alone < call < 1000
+    assert re.search(r"\| tiny_take \| \d+ +\| \d+ +\| \d+ +\|", printed)
+
+
+def test_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "sizes.json"
+    assert bench("--measure", "sizes", "--max-points", "1000", "--json", str(saved)) == 0
+    rows = json.loads(saved.read_text())["rows"]
+    assert {r["operator"] for r in rows} == set(sizes.OPERATORS)
+    assert {r["points"] for r in rows} == {10, 30, 100, 300, 1000} and all("gscompile" in r["ms"] for r in rows)
+    assert "| 10^3" in capsys.readouterr().out
+
+
+def test_a_cliff_is_found_and_a_size_too_large_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def row(points: int, ns: float) -> dict[str, Any]:
+        return {"operator": "histogram", "points": points, "ms": {"gscompile": [ns * points / 1e6] * 3}}
+
+    smooth = [row(10, 100), row(100, 12), row(1000, 3), row(10**4, 5.9), row(10**5, 11)]
+    assert sizes.cliffs(smooth) == []
+    assert sizes.cliffs([*smooth, row(10**6, 23)]) == ["histogram: 11 ns per point of 100,000, 23 of 1,000,000"]
+    monkeypatch.setattr(sizes, "memory", lambda entry: 1000)
+    large = sizes._row("histogram", 100, 1, False)
+    assert large["ms"] == {} and large["bytes"] == 2000
+    assert "histogram of 100 (0 GB)" in sizes.table([large])
+
+
+def test_a_wrong_result_of_ours_is_an_error() -> None:
+    w = WORKLOADS["tiny_take"]
+    arrays = w.arrays()
+    with pytest.raises(variants.WrongResultError, match="elements differ"):
+        variants.bound(w, arrays, w.expected(**arrays) + 1)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing_like_it"], "no workload is called so"),
+        (["nothing_like_it"], "no workload is called 'nothing_like_it'"),
         (["tiny", "--peers", "fortran"], "unknown peer 'fortran'"),
         (["tiny", "--rounds", "0"], "positive"),
+        (["tiny", "--threads", "1000000"], "at most the cores"),
+        (["--show", "pyproject.toml"], "holds no results"),
+        (["tiny", "--show", "nowhere.json"], "holds no results"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,8 +323,42 @@ def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixt
     assert message in capsys.readouterr().err
 
 
-def test_a_plot(tmp_path: Path) -> None:
+def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    class NotHere(Misbehaves):
+        packages = ("no_such_library",)
+
+    monkeypatch.setattr("gscompile.bench.peers.PEERS", {"numpy": PEERS["numpy"], "misbehaves": NotHere()})
+    assert bench("tiny", "--peers", "misbehaves") == 2
+    assert "comparing with misbehaves needs no_such_library" in capsys.readouterr().err
+    assert bench("tiny") == 0
+    assert "left out: misbehaves" in capsys.readouterr().err
+
+
+def test_the_gpu_script_runs_to_its_end_without_a_gpu(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs torch: pip install 'gscompile[bench]'")
+    script = [sys.executable, "benchmarks/gpu.py", "--emulate", "--no-tests", "--rounds", "1", "nd_points", "index_max"]
+    done = subprocess.run(script, cwd=ROOT, env={**os.environ, "OUT": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    document = load(tmp_path / "peers.json")
+    assert [r["workload"] for r in document["rows"]] == ["nd_points", "index_max_rows"] and not document["left_out"]
+    for r in document["rows"]:
+        assert r["wrong"] == r["failed"] == {} and {"gscompile", "torch", "floor"} <= {*r["ms"]} and r["trust_ms"]
+    assert "emulated on the CPU" in header(document)
+
+
+# -- drawings ------------------------------------------------------------------------------------------
+
+
+def test_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'gscompile[plot]'")
-    path = tmp_path / "bars.svg"
-    assert main(["bench", "tiny", "--peers", "none", "--rounds", "1", "--plot", str(path)]) == 0
-    assert "<svg" in path.read_text()
+    bars, curves = tmp_path / "bars.svg", tmp_path / "curves.svg"
+    assert bench("tiny", "--peers", "none", "--plot", str(bars)) == 0
+    assert bench("--measure", "sizes", "--max-points", "100", "--plot", str(curves)) == 0
+    for path in (bars, curves):
+        assert "<svg" in path.read_text()
+    again = tmp_path / "again.svg"
+    plots.bars(["w"], {"gscompile": [1.0]}, "time", bars)
+    plots.bars(["w"], {"gscompile": [1.0]}, "time", again)
+    assert bars.read_text() == again.read_text()
+    assert bench("tiny", "--measure", "costs", "--plot", str(bars)) == 2
+    assert "--plot draws only" in capsys.readouterr().err

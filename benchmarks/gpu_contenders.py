@@ -1,0 +1,199 @@
+"""What ``benchmarks/gpu.py`` times: gscompile and its peers on a CUDA device, and a rehearsal of that on the CPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from gscompile.bench import compare
+from gscompile.bench.peers import jax as jax_peer
+from gscompile.bench.peers import numpy as numpy_peer
+from gscompile.bench.peers import torch as torch_peer
+from gscompile.bench.timing import Timer, time_calls
+from gscompile.bench.workload import Arrays, Workload
+from gscompile.module import Module
+
+EMULATED_MOST = 40
+EMULATED_ARCH = "sm_90"
+TRUST = "gscompile, trust"
+
+Run = Callable[[], Any]
+
+
+class Device(Protocol):
+    """Where the workloads run.
+
+    Attributes:
+        most: cut the workloads' axes to about that many elements.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def most(self) -> int | None: ...
+
+    def build(self, w: Workload, arrays: Arrays, **options: Any) -> Module: ...
+
+    def put(self, x: Any) -> Any:
+        """A NumPy array as a PyTorch tensor there."""
+
+    def timer(self, run: Run) -> Timer:
+        """Times calls of PyTorch's, CuPy's and gscompile's kind, which are queued."""
+
+    def copy(self, nbytes: int) -> Run:
+        """Copies bytes there."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """For the description of the machine."""
+
+
+class Gpu:
+    """The first CUDA device."""
+
+    most = None
+
+    def __init__(self) -> None:
+        import torch
+
+        self.torch = torch
+        self.name = torch.cuda.get_device_name(0)
+
+    def build(self, w: Workload, arrays: Arrays, **options: Any) -> Module:
+        return w.builder(arrays, **options).build("cuda")
+
+    def put(self, x: Any) -> Any:
+        return torch_peer.tensor(self.torch, x).cuda()
+
+    def timer(self, run: Run) -> Timer:
+        """By CUDA's events around the calls, on PyTorch's stream, on which all of them work."""
+        event = self.torch.cuda.Event
+
+        def timed(calls: int) -> float:
+            run()
+            begin, end = event(enable_timing=True), event(enable_timing=True)
+            begin.record()
+            for _ in range(calls):
+                run()
+            end.record()
+            end.synchronize()
+            return float(begin.elapsed_time(end)) / calls
+
+        return timed
+
+    def copy(self, nbytes: int) -> Run:
+        source = self.torch.ones(nbytes, dtype=self.torch.uint8, device="cuda")
+        target = self.torch.empty_like(source)
+        return lambda: target.copy_(source)
+
+    def facts(self) -> Mapping[str, Any]:
+        found = self.torch.cuda.get_device_properties(0)
+        return {
+            "gpu": self.name,
+            "gpu_memory_gb": round(found.total_memory / 2**30),
+            "multiprocessors": found.multi_processor_count,
+            "cuda": self.torch.version.cuda,
+        }
+
+
+class Emulated:
+    """The CPU, running the loop nests of the cuda schedule."""
+
+    name = "emulated"
+    most = EMULATED_MOST
+
+    def __init__(self) -> None:
+        import torch
+
+        self.torch = torch
+
+    def build(self, w: Workload, arrays: Arrays, **options: Any) -> Module:
+        from gscompile.emulation import emulate
+
+        return emulate(w.builder(arrays, **options), EMULATED_ARCH)
+
+    def put(self, x: Any) -> Any:
+        return torch_peer.tensor(self.torch, x)
+
+    def timer(self, run: Run) -> Timer:
+        return lambda calls: time_calls(run, calls)
+
+    def copy(self, nbytes: int) -> Run:
+        source = self.torch.ones(nbytes, dtype=self.torch.uint8)
+        target = self.torch.empty_like(source)
+        return lambda: target.copy_(source)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"gpu": f"none: {EMULATED_ARCH} emulated on the CPU"}
+
+
+# -- contenders -------------------------------------------------------------------------------------------------------
+
+Contender = tuple[Run, Callable[[Any], Any], Callable[[Run], Timer]]
+"""(computes the result, brings it to the CPU as a NumPy array, makes a timer)."""
+
+
+def ours(device: Device, w: Workload, arrays: Arrays, **options: Any) -> list[Contender]:
+    given = [device.put(x) for x in arrays.values()]
+    run = device.build(w, arrays, **options).bind(*given)
+    return [(run, lambda x: x.cpu().numpy(), device.timer)]
+
+
+def torch_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+    import torch
+
+    torch.set_grad_enabled(False)
+    given = {k: device.put(x) for k, x in arrays.items()}
+    ways = torch_peer.WAYS[w.kind](torch, given, w.options)
+    return [(run, lambda x: x.cpu().numpy(), device.timer) for run in ways]
+
+
+def cupy_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+    """On CuPy's stream made PyTorch's, so that the events see it."""
+    import cupy
+    import torch
+
+    given = {k: cupy.asarray(x) for k, x in arrays.items()}
+    stream = cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+
+    def on_stream(run: Run) -> Run:
+        def queued() -> Any:
+            with stream:
+                return run()
+
+        return queued
+
+    return [(on_stream(run), cupy.asnumpy, device.timer) for run in numpy_peer.WAYS[w.kind](cupy, given, w.options)]
+
+
+def jax_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+    """On a stream of JAX's own, which CUDA's events do not see: by the clock, over calls that are queued and then awaited."""
+    import jax
+
+    given = {k: jax.numpy.asarray(x.astype(np.int32) if x.dtype == np.int64 else x) for k, x in arrays.items()}
+    compiled = jax.jit(jax_peer.functions(jax, w.options)[w.kind])
+
+    def timer(run: Run) -> Timer:
+        def timed(calls: int) -> float:
+            run().block_until_ready()
+            begin = time.perf_counter()
+            for _ in range(calls):
+                last = run()
+            last.block_until_ready()
+            return (time.perf_counter() - begin) * 1e3 / calls
+
+        return timed
+
+    return [(lambda: compiled(**given), np.asarray, timer)]
+
+
+CONTENDERS: Mapping[str, Callable[[Device, Workload, Arrays], list[Contender]]] = {
+    compare.OURS: ours,
+    TRUST: lambda *args: ours(*args, bounds="trust"),
+    "torch": torch_ways,
+    "jax": jax_ways,
+    "cupy": cupy_ways,
+}

@@ -1,0 +1,107 @@
+"""NumPy, on one thread as always; and what has its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gscompile.bench.peers.base import Run
+from gscompile.bench.workload import Arrays, Workload
+
+Options = Mapping[str, Any]
+UFUNCS = {"add": "add", "max": "maximum", "min": "minimum"}
+
+
+class NumPy:
+    name = "numpy"
+    packages = ("numpy",)
+
+    def prepare(self, w: Workload, arrays: Arrays, threads: int) -> Sequence[Run]:
+        return WAYS[w.kind](np, arrays, w.options) if w.kind in WAYS else []
+
+
+def _take(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    x, i, axis = a["x"], a["i"], o["axis"]
+    if o["batch_dims"]:
+        batches = xp.arange(len(i))[:, None]
+        return [lambda: x[batches, i]]
+    out = xp.empty((*x.shape[:axis], *i.shape, *x.shape[axis + 1 :]), x.dtype)
+    # mode="raise" with out goes through a buffer; CuPy has no modes
+    mode = {"mode": "clip"} if xp is np else {}
+    return [lambda: xp.take(x, i, axis, out=out, **mode)]
+
+
+def _gather(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    return [lambda: xp.take_along_axis(a["x"], a["i"], o["axis"])]
+
+
+def _gather_nd(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    x, i = a["x"], a["i"]
+    depth = i.shape[1]
+    rows = x.reshape(-1, *x.shape[depth:])
+    strides = xp.asarray([len(rows) // int(np.prod(x.shape[: k + 1])) for k in range(depth)])
+    return [lambda: x[tuple(i.T)], lambda: xp.take(rows, (i * strides).sum(1), 0)]
+
+
+def _put(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    x, i, src = a["x"], a["i"], a["src"]
+    out = xp.empty_like(x)
+
+    def assign() -> Any:
+        out[...] = x
+        out[i] = src
+        return out
+
+    if o["reduction"] == "update":
+        return [assign]
+    ways = [_combine(xp, out, x, i, src, o)]
+    if x.ndim == 1 and o["reduction"] == "add":
+        ways.append(lambda: (x + xp.bincount(i, src, len(x))).astype(x.dtype))
+    return ways
+
+
+def _scatter(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    x, i, src = a["x"], a["i"], a["src"]
+    at = list(xp.ogrid[tuple(slice(n) for n in i.shape)])
+    at[o["axis"]] = i
+    return [_combine(xp, xp.empty_like(x), x, tuple(at), src, o)]
+
+
+def _combine(xp: Any, out: Any, x: Any, at: Any, src: Any, o: Options) -> Run:
+    ufunc = getattr(xp, UFUNCS[o["reduction"]])
+
+    def run() -> Any:
+        out[...] = x
+        ufunc.at(out, at, src)
+        return out
+
+    return run
+
+
+def _message_passing(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    x, s, w, d = a.values()
+    out = xp.empty_like(x)
+
+    def run() -> Any:
+        out.fill(0)
+        xp.add.at(out, d, x[s] * w[:, None])
+        return out
+
+    return [run]
+
+
+def _embedding_bag(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    return [lambda: a["x"][a["i"]].sum(1)]
+
+
+WAYS: dict[str, Callable[[Any, Arrays, Options], Sequence[Run]]] = {
+    "take": _take,
+    "gather": _gather,
+    "gather_nd": _gather_nd,
+    "put": _put,
+    "scatter": _scatter,
+    "message_passing": _message_passing,
+    "embedding_bag": _embedding_bag,
+}

@@ -1,0 +1,90 @@
+"""Timing: contenders take turns, round after round, so that what disturbs the machine disturbs all of them.
+
+A turn is as many calls as fill a few milliseconds, after one that is not timed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+SLICE_MS = 20.0  # of one contender in one round
+SETTLED_MS, LOOKS = 2.0, 250  # how long a process must be idle to be settled, and how often that is looked for
+Timer: TypeAlias = Callable[[int], float]
+"""(number of calls) -> milliseconds of one."""
+
+
+class LostError(Exception):
+    """A contender cannot be timed any more; the message says why."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Milliseconds of one call: the median over rounds, and the quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(values: Any) -> Sample:
+        low, median, high = (float(x) for x in np.percentile(values, [25, 50, 75]))
+        return Sample(median, low, high)
+
+    def as_json(self) -> list[float]:
+        """[lower quartile, median, upper quartile]."""
+        return [float(f"{x:.4g}") for x in (self.low, self.median, self.high)]
+
+
+def time_calls(run: Callable[[], Any], calls: int) -> float:
+    """Milliseconds of one call, after one that is not timed."""
+    run()
+    begin = time.perf_counter()
+    for _ in range(calls):
+        run()
+    return (time.perf_counter() - begin) * 1e3 / calls
+
+
+def settle() -> None:
+    """Wait until this process's threads, some of which wait for more work by spinning for up to 0.2 s, have fallen asleep."""
+    for _ in range(LOOKS):
+        before = time.process_time()
+        time.sleep(SETTLED_MS / 1e3)
+        if time.process_time() - before < SETTLED_MS / 1e4:
+            return
+
+
+def timer(run: Callable[[], Any]) -> Timer:
+    """A function's timer."""
+    return lambda calls: time_calls(run, calls)
+
+
+def interleaved(
+    timers: Mapping[str, Timer], rounds: int, slice_ms: float = SLICE_MS
+) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Milliseconds of each contender in each round, and why others were lost."""
+    times: dict[str, list[float]] = {name: [] for name in timers}
+    calls: dict[str, int] = {}
+    lost: dict[str, str] = {}
+
+    def turn(name: str) -> None:
+        try:
+            ms = timers[name](calls.get(name, 1))
+        except LostError as e:
+            lost[name] = str(e)
+            del times[name]
+            return
+        if name in calls:
+            times[name].append(ms)
+        else:  # the first one only says how many calls to make
+            calls[name] = max(1, int(slice_ms / max(ms, 1e-4)))
+
+    for k in range(-1, rounds):
+        order = list(times)
+        for name in order[k % len(order) :] + order[: k % len(order)] if order else []:
+            turn(name)
+    return times, lost
