@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from gscompile import _tvm as T
 from gscompile.arrays import Device, View
 from gscompile.bounds import Bounds
-from gscompile.call import Call, Extents, Signature, prepared
+from gscompile.call import Call, Extents, Signature, Start, prepared, quick_call
 from gscompile.device import CUDA, HOST, Runner, Status
 from gscompile.dims import Shape, evaluate, shape_str
 from gscompile.errors import ArgumentError, BoundsError, DeviceError, TargetError
@@ -136,12 +136,11 @@ class Module:
             ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the
             content of an ``out`` that is not an input.
         """
-        function = self._entry()
-        if out is not None and not kwargs and self._plain:
-            quick = self._signature.quick(args, out)
-            if quick is not None:
-                self._launch(function, *quick)
+        if out is not None and not kwargs:
+            quick = self._quick
+            if quick is not None and quick(args, out):
                 return out
+        function = self._entry()
         call = prepared(self._signature, args, kwargs, out)
         self._run(function, call, self._pointers(call))
         return call.results()
@@ -197,17 +196,28 @@ class Module:
         """Whether a call on the CPU needs neither scratch memory nor constants."""
         return self._target.device == "cpu" and self.stats.workspace_bytes == 0 and not self._constants
 
-    def _launch(self, function: Any, pointers: Sequence[ctypes.c_void_p], extents: Extents, flags: int) -> None:
-        """Run a function that is :attr:`_plain`."""
-        record = self._local
-        function(*pointers, record.address, _NOTHING, *extents.numbers, get_num_threads(), flags)
-        if record.status[0] and self._status_length > 1:
-            raise self._bounds_error(record.status, extents.sizes)
+    @cached_property
+    def _quick(self) -> Callable[[Sequence[Any], Any], bool] | None:
+        """The call for arrays that can be used as they are; None where a call needs more than arrays."""
+        return quick_call(self._signature, self._start) if self._plain and len(self.outputs) == 1 else None
+
+    @cached_property
+    def _start(self) -> Start:
+        """Runs a function that is :attr:`_plain`."""
+        local, checks = self._local, self._status_length > 1
+        self._entry()
+
+        def start(pointers: Sequence[ctypes.c_void_p], extents: Extents, flags: int) -> None:
+            self._function(*pointers, local.address, _NOTHING, *extents.numbers, get_num_threads(), flags)
+            if checks and local.status[0]:
+                raise self._bounds_error(local.status, extents.sizes)
+
+        return start
 
     def _run(self, function: Any, call: Call, pointers: Sequence[ctypes.c_void_p]) -> None:
         extents = call.extents
         if self._plain:
-            return self._launch(function, pointers, extents, call.flags)
+            return self._start(pointers, extents, call.flags)
 
         def launch(status: int, workspace: int) -> None:
             function(

@@ -1,0 +1,159 @@
+"""Calls with prepared arrays: what was found out about an array is used again only while it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile import module
+from gscompile.arrays import view
+from tests.frameworks import need
+
+X, INDEX = np.arange(24, dtype=np.float32).reshape(8, 3), np.array([5, -8, 7, 0])
+
+
+@pytest.fixture
+def take() -> Any:
+    """A compiled take that has been called once."""
+    b = gs.Builder("take")
+    b.output(b.take(b.input("x", ("n", 3), "float32"), b.input("i", ("k",), "int64")))
+    m = b.build()
+    m(X, INDEX, out=np.empty((4, 3), np.float32))
+    return m
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls have to be quick."""
+
+    def refuse(*args: Any) -> Any:
+        raise AssertionError("the call was looked at closely")
+
+    monkeypatch.setattr(module, "prepared", refuse)
+
+
+def test_arrays_that_were_seen_and_others_like_them(take: Any, quick: None) -> None:
+    out = np.empty((4, 3), np.float32)
+    for x in (X, X + 1, X + 2):
+        for i in (INDEX, INDEX[::-1].copy()):
+            assert take(x, i, out=out) is out
+            np.testing.assert_array_equal(out, x[i])
+
+
+def test_read_only_inputs_and_a_torch_tensor(take: Any, quick: None) -> None:
+    x, i, out = X.copy(), INDEX.copy(), np.empty((4, 3), np.float32)
+    x.flags.writeable = i.flags.writeable = False
+    for _ in range(2):
+        out[...] = 0
+        np.testing.assert_array_equal(take(x, i, out=out), X[INDEX])
+    torch = need("torch")
+    result = torch.empty(4, 3)
+    view(result)  # its type is known from now on
+    for _ in range(2):
+        result.zero_()
+        assert take(x, i, out=result) is result
+        np.testing.assert_array_equal(result.numpy(), X[INDEX])
+
+
+def test_storage_that_moved_is_found(take: Any, quick: None) -> None:
+    x, out = X[:2].copy(), np.empty((4, 3), np.float32)
+    take(X, INDEX, out=out)
+    x.resize((8, 3), refcheck=False)  # the same array elsewhere
+    x[...] = X + 5
+    np.testing.assert_array_equal(take(x, INDEX, out=out), x[INDEX])
+
+
+def locked(out: Any) -> Any:
+    out.flags.writeable = False
+    return out
+
+
+def misaligned(shape: tuple[int, ...]) -> Any:
+    return np.empty(4 * int(np.prod(shape)) + 1, np.uint8)[1:].view(np.float32).reshape(shape)
+
+
+@pytest.mark.parametrize(
+    ("error", "change"),
+    [
+        (gs.ArgumentError, lambda out: locked(out)),
+        (gs.ShapeError, lambda out: out.reshape(3, 4)),
+        (gs.ShapeError, lambda out: out[:3]),
+        (gs.DTypeError, lambda out: out.view(np.int32)),
+        (gs.DTypeError, lambda out: out.astype(out.dtype.newbyteorder())),
+        (gs.ArgumentError, lambda out: np.ma.masked_array(out)),
+        (gs.ArgumentError, lambda out: np.broadcast_to(out[:1], (4, 3))),
+    ],
+    ids=["read-only", "another shape", "fewer", "dtype", "byte order", "masked", "shared elements"],
+)
+def test_an_output_that_cannot_be_used(take: Any, error: Any, change: Callable[[Any], Any]) -> None:
+    out = np.empty((4, 3), np.float32)
+    take(X, INDEX, out=out)
+    with pytest.raises(error):
+        take(X, INDEX, out=change(out))
+
+
+@pytest.mark.parametrize(
+    ("error", "x", "i"),
+    [
+        (gs.ShapeError, X[:, :2].copy(), INDEX),
+        (gs.DTypeError, X.astype(np.float64), INDEX),
+        (gs.DTypeError, X.astype(">f4"), INDEX),
+        (gs.DTypeError, X, INDEX.astype(np.int32)),
+        (gs.BoundsError, X, np.array([5, -9, 7, 0])),
+        (gs.BoundsError, X[:7].copy(), INDEX),
+    ],
+    ids=["columns", "dtype", "byte order", "index dtype", "index", "rows"],
+)
+def test_an_input_that_cannot_be_used(take: Any, error: Any, x: Any, i: Any) -> None:
+    out = np.empty((4, 3), np.float32)
+    for _ in range(2):  # an array that was refused is not taken the next time
+        with pytest.raises(error):
+            take(x, i, out=out)
+    np.testing.assert_array_equal(take(X, INDEX, out=out), X[INDEX])
+
+
+def test_arrays_that_have_to_be_copied(take: Any) -> None:
+    out = np.empty((4, 3), np.float32)
+    askew = misaligned((8, 3))
+    askew[...] = X
+    for x in (np.asfortranarray(X), X.repeat(2, 0)[::2], askew):
+        for _ in range(2):
+            out[...] = 0
+            np.testing.assert_array_equal(take(x, INDEX, out=out), X[INDEX])
+    for receiver in (np.empty((3, 4), np.float32).T, misaligned((4, 3)), np.empty((8, 3), np.float32)[::2]):
+        for _ in range(2):
+            receiver[...] = 0
+            assert take(X, INDEX, out=receiver) is receiver
+            np.testing.assert_array_equal(receiver, X[INDEX])
+
+
+@pytest.mark.parametrize("shift", range(-4, 9, 2))
+def test_an_output_over_an_input_is_computed_elsewhere(take: Any, shift: int) -> None:
+    storage = np.empty(60, np.float32)
+    x, out = storage[12:36].reshape(8, 3), storage[12 + 3 * shift : 24 + 3 * shift].reshape(4, 3)
+    take(X, INDEX, out=np.empty((4, 3), np.float32))
+    x[...] = X
+    take(x, INDEX, out=out)
+    np.testing.assert_array_equal(out, X[INDEX])
+
+
+def test_a_scatter_works_in_place_only_on_its_own_data() -> None:
+    b = gs.Builder("put")
+    x, i, src = b.input("x", (8, 3), "float32"), b.input("i", (4,), "int64"), b.input("s", (4, 3), "float32")
+    b.output(b.put(x, i, src, reduction="add"))
+    m, source = b.build(), np.ones((4, 3), np.float32)
+    want = m(X, INDEX, source)
+    for _ in range(2):
+        data = X.copy()
+        assert m(data, INDEX, source, out=data) is data
+        np.testing.assert_array_equal(data, want)
+        out = np.empty((8, 3), np.float32)
+        m(X, INDEX, source, out=out)
+        np.testing.assert_array_equal(out, want)
+        both = np.empty((8, 3), np.float32)
+        both[:4] = 1
+        np.testing.assert_array_equal(m(X, INDEX, both[:4], out=both), want)
