@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROPERTIES = "tests/run/test_properties.py"
+SCATTER_PATHS = "tests/run/test_scatter_paths.py"
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,34 @@ DEFECTS = [
         "schedules/llvm/scatter.py",
         'T.store(counts, at(c), T.const(0, "int32")))',
         'T.store(counts, at(c), T.const(1, "int32")))',
+    ),
+    Defect(
+        "a dropped pair listed",
+        "schedules/llvm/owned.py",
+        "taken = T.all_of([ok, valid, lo <= r, r < hi])",
+        "taken = T.all_of([lo <= r, r < hi])",
+        (SCATTER_PATHS,),
+    ),
+    Defect(
+        "copies begin at 0.0",
+        "schedules/llvm/staged.py",
+        "-0.0 if r.name",
+        "0.0 if r.name",
+        (SCATTER_PATHS,),
+    ),
+    Defect(
+        "an owner's list begins at the first place",
+        "schedules/llvm/partition.py",
+        "T.select(o > 0, before, T.const(0))",
+        "T.const(0)",
+        (SCATTER_PATHS,),
+    ),
+    Defect(
+        "a bad index in a copy not reported",
+        "schedules/llvm/chunked.py",
+        "flag.note(T.load(wrong.bad, *wrong.zero))",
+        "flag.note(T.const(0))",
+        (SCATTER_PATHS,),
     ),
 ]
 

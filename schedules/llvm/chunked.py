@@ -17,12 +17,12 @@ from gscompile.dims import Dim, product
 from gscompile.index_map import Indexed, Shared
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast
-from schedules.llvm.costs import MOST_COPIES, STREAMED, chunks, pays
+from schedules.llvm.costs import FEWEST_COPIES, MOST_COPIES, POINTS_PER_COPY, STREAMED, chunks, pays
 from schedules.llvm.kernels import touch_lines, with_kernels
 from schedules.llvm.owned import OwnedRows, points
 from schedules.llvm.ranges import Piece, over_box
 from schedules.llvm.scatter import OwnerComputes
-from schedules.llvm.staged import Flag, RowScatter, base, identity, separable, streams
+from schedules.llvm.staged import BLOCK, Flag, RowScatter, base, identity, separable, short_list, streams
 from schedules.rule import Checked, Context
 
 AHEAD_BYTES = 4096  # of index and src between asking for a line and using it
@@ -57,8 +57,11 @@ class Chunked:
         if chunk is None:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
-        count, nbytes = chunks(elements, cells, MOST_COPIES), elements * nest.dtype.itemsize
-        worth = pays(ctx, (count, 2), (nbytes, STREAMED))
+        count, nbytes = (
+            chunks(elements, cells, POINTS_PER_COPY, FEWEST_COPIES, MOST_COPIES),
+            elements * nest.dtype.itemsize,
+        )
+        worth = pays(ctx, (count, FEWEST_COPIES), (nbytes, STREAMED))
         if worth is False:
             return None
         stmt = with_kernels(_chunked(nest, ctx, chunk, count))
@@ -105,25 +108,42 @@ def _elements(nest: ScatterNest, ctx: Context) -> Chunk | None:
     def body(copies: Buffer, g: Expr, begin: Expr, end: Expr, lo: Expr, hi: Expr) -> Stmt:
         flag = Flag(nest.check)
 
+        # a row's indices are resolved and looked at in one vector loop; if one is bad, the row is left out
+        staged = (
+            short_list("start", "int64")
+            if m.components == 1 and len(nest.grid) == 2 and _size(inner) <= BLOCK
+            else None
+        )
+        wrong = Flag(nest.check, "wrong")
+
         def outer(i: Expr) -> Stmt:
+            def over(body: Callable[[list[Expr]], Stmt]) -> Stmt:
+                return box(extents[1:], place[owned] - 1, lo, T.minimum(hi, extents[place[owned]]), body)
+
+            def resolve(rest: list[Expr]) -> Stmt:
+                starts, _ = nest.starts([i, *rest])
+                keep = None if staged is None else T.store(staged, rest, starts[0])
+                return T.seq(keep, wrong.look([i, *rest]))
+
             def point(rest: list[Expr]) -> Stmt:
                 grid = [i, *rest]
                 starts, ok = nest.starts(grid)
+                if staged is not None:
+                    starts = [T.load(staged, *rest)]
                 cell = [g, *nest.cell(starts, grid, [])]
                 value = cast(nest.src(grid, []), nest.dtype, acc)
                 return T.if_(ok, T.store(copies, cell, nest.op.reduction.combine(acc, T.load(copies, *cell), value)))
 
-            def over(body: Callable[[list[Expr]], Stmt]) -> Stmt:
-                return box(extents[1:], place[owned] - 1, lo, T.minimum(hi, extents[place[owned]]), body)
-
             row = over(point)
-            if nest.check is not None:  # one vector loop over the row's indices, and then none of the row if one is bad
-                wrong = Flag(nest.check, "wrong")
-                looked = over(lambda rest: wrong.look([i, *rest]) or T.nothing())
-                bad = T.load(wrong.bad, *wrong.zero)
+            if nest.check is not None:
                 row = T.seq(
-                    T.allocate(wrong.bad), wrong.clear(), looked, flag.note(bad), T.if_(T.not_(wrong.raised), row)
+                    wrong.clear(),
+                    over(resolve),
+                    flag.note(T.load(wrong.bad, *wrong.zero)),
+                    T.if_(T.not_(wrong.raised), row),
                 )
+            elif staged is not None:
+                row = T.seq(over(resolve), row)
             ask = []
             if isinstance(inner, int):
                 for buf, at, nbytes in streams(nest, [i, *(T.const(0) for _ in nest.grid[1:])], inner):
@@ -132,7 +152,10 @@ def _elements(nest: ScatterNest, ctx: Context) -> Chunk | None:
                     ask.append(touch_lines(T.address_of(buf, *ahead), T.const(max(1, nbytes // 64))))
             return T.seq(*ask, row)
 
-        return flag.around(T.for_range(begin, end, outer, "i"))
+        lists = [
+            T.allocate(x) for x in ([] if staged is None else [staged]) + ([] if nest.check is None else [wrong.bad])
+        ]
+        return T.seq(*lists, flag.around(T.for_range(begin, end, outer, "i")))
 
     return Chunk(nest.shape[shared[owned]], cells, nest.grid[0], body)
 
@@ -158,7 +181,7 @@ def _size(d: Dim) -> int:
 def _chunked(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim) -> Stmt:
     acc = nest.op.reduction.accumulator(nest.dtype)
     copies = ctx.workspace(f"{nest.name}_copies", (count, *nest.shape), acc)
-    chunks, extent, points = ctx.sizes(count), ctx.sizes(chunk.extent), ctx.sizes(chunk.count)
+    chunks, extent, points = T.maximum(ctx.sizes(count), T.const(1)), ctx.sizes(chunk.extent), ctx.sizes(chunk.count)
     most = count if isinstance(count, int) else MOST_COPIES
 
     def unit(u: Expr, owners: Expr) -> Stmt:

@@ -12,20 +12,31 @@ from gscompile.dims import Dim, dim_max, dim_min
 from schedules.rule import Context
 
 MOST_CHUNKS = 64  # chunks into which points are cut, hence threads that can share a histogram
+FEWEST_CHUNKS = 4  # the same, below which too few threads would share
+FEWEST_COPIES = 2
 MOST_COPIES = 4  # the same where a copy is as large as the output and no cache holds it
 POINTS_PER_CELL = (
-    8  # points of a chunk for each cell of its own copy, which is cleared and added up once: a twentieth of the work
+    4  # points of a chunk for each cell of its copy, which is cleared and added up once: a tenth of the work
 )
+POINTS_PER_COPY = 8  # the same where no cache holds the copy
 PRIVATE_CELLS = 65536  # cells of a copy that a core's second cache still holds
 MANY_POINTS = 32768  # points below which one thread does everything, in row-major order
+MOST_OWNERS = 64  # threads among which points are sorted by owner
+SORTED = 1 << 17  # points that are sorted at a time: half a megabyte of positions
+LOOK = 3  # operations that it takes to see that a point is somebody else's
+SORT = 20  # operations that sorting takes per point, which is looked at twice and divided by the rows of an owner
+LAUNCHES = 90_000  # operations of one core during the three launches for each SORTED points
 STREAMED = (
     8 << 20
 )  # bytes of src from which it matters that a thread reads it in one stretch: less stays in the shared cache
 
 
-def chunks(points: Dim, cells: Dim, most: int) -> Dim:
-    """Into how many chunks the points are cut, each with a copy of the cells to itself; 1 where that does not pay."""
-    return dim_max(dim_min(points // (dim_max(cells, 1) * POINTS_PER_CELL), most), 1)
+def chunks(points: Dim, cells: Dim, per_cell: int, fewest: int, most: int) -> Dim:
+    """Into how many chunks the points are cut, each with a copy of the cells to itself: a multiple of ``fewest``.
+
+    0 where that does not pay, so that the copies take no memory then.
+    """
+    return dim_min(points // (dim_max(cells, 1) * per_cell), most) // fewest * fewest
 
 
 def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Expr | bool:
@@ -34,3 +45,13 @@ def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Expr | bool:
     if any(isinstance(d, int) and d < n for d, n in conditions):
         return False
     return T.all_of(ctx.sizes(d) >= n for d, n in open_) if open_ else True
+
+
+def partition_pays(ctx: Context, points: Dim) -> Expr:
+    """Whether the threads had better sort the points by owner than look at all of them, each for its own.
+
+    Looking takes each thread LOOK operations a point.  Sorting takes SORT a point among all threads, besides the launches: that
+    is less from 10 threads on.
+    """
+    n, rounds = ctx.sizes(points), ctx.sizes((points + (SORTED - 1)) // SORTED)
+    return (n * LOOK - rounds * LAUNCHES) * ctx.threads > n * SORT

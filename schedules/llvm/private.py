@@ -13,7 +13,7 @@ from collections.abc import Callable
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.nests import Nest, ScatterNest
-from schedules.llvm.costs import MANY_POINTS, MOST_CHUNKS, PRIVATE_CELLS, chunks, pays
+from schedules.llvm.costs import FEWEST_CHUNKS, MANY_POINTS, MOST_CHUNKS, POINTS_PER_CELL, PRIVATE_CELLS, chunks, pays
 from schedules.llvm.kernels import touch_lines, with_kernels
 from schedules.llvm.owned import OwnedRows
 from schedules.llvm.ranges import always_shared, shared_range
@@ -37,8 +37,8 @@ class Private:
         scatter = RowScatter.of(nest, ctx)
         if scatter is None or not separable(nest, ctx) or scatter.width != 1:
             return None
-        cells, count = scatter.rows, chunks(scatter.points, scatter.rows, MOST_CHUNKS)
-        worth = pays(ctx, (count, 2), (scatter.points, MANY_POINTS), (PRIVATE_CELLS - cells, 0))
+        cells, count = scatter.rows, chunks(scatter.points, scatter.rows, POINTS_PER_CELL, FEWEST_CHUNKS, MOST_CHUNKS)
+        worth = pays(ctx, (count, FEWEST_CHUNKS), (scatter.points, MANY_POINTS), (PRIVATE_CELLS - cells, 0))
         if worth is False:
             return None
         stmt = with_kernels(_private(scatter))
@@ -49,11 +49,11 @@ class Private:
 
 def _private(s: RowScatter) -> Stmt:
     nest, ctx = s.nest, s.ctx
-    cells, count = s.rows, chunks(s.points, s.rows, MOST_CHUNKS)
+    cells, count = s.rows, chunks(s.points, s.rows, POINTS_PER_CELL, FEWEST_CHUNKS, MOST_CHUNKS)
     copies = ctx.workspace(f"{nest.name}_copies", (count, cells), s.acc)
     # floats keep the last of two equal zeros, and the first NaN: in the order of the points
     ways = WAYS if s.reduction.name in ("add", "mul") or s.acc.is_integer else 1
-    n, points, chunk_count = ctx.sizes(cells), ctx.sizes(s.points), ctx.sizes(count)
+    n, points, chunk_count = ctx.sizes(cells), ctx.sizes(s.points), T.maximum(ctx.sizes(count), T.const(1))
 
     def some(lo: Expr, hi: Expr) -> Stmt:
         """Chunks ``[lo, hi)``, one after the other through the same few copies; one more cell takes what is dropped."""

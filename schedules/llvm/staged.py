@@ -102,8 +102,8 @@ class RowScatter:
     @property
     def streamed(self) -> bool:
         """Whether src is read in the order of the points: nothing that it reads depends on what was read before."""
-        p = T.var("p")
-        return not any(T.loads_of(c) for _, _, at in T.reads(self.source(p, self.no_window)) for c in at)
+        reads = T.reads(self.source(T.var("p"), self.no_window))
+        return bool(reads) and not any(T.loads_of(c) for _, _, at in reads for c in at)
 
     def cells(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """``body(coordinates)`` for the cells of rows ``[lo, hi)``."""

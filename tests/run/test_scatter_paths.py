@@ -5,13 +5,19 @@ Values are small integers, whose sums are exact in any order, so that results ar
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile import _tvm as T
+from gscompile.nests import ScatterNest
+from schedules import Checked, Context
+from schedules.llvm import RULES
 from schedules.llvm.costs import MANY_POINTS, PRIVATE_CELLS, STREAMED
 from schedules.llvm.staged import BLOCK
 from tests.oracle import assert_same
@@ -144,6 +150,88 @@ def test_row_major_order_can_be_had(deterministic: bool) -> None:
     np.add.at(want, i, s)
     assert (got.tobytes() == want.tobytes()) == deterministic
     np.testing.assert_allclose(got, want, rtol=1e-3)
+
+
+# -- many threads -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reduction", ["update", "add"])
+def test_points_sorted_by_owner(reduction: str) -> None:
+    """Of few rows and of many, some threads own none; dropped points are in nobody's list."""
+    rng = np.random.default_rng(0)
+    for rows, width in [(3, 5), (70, 1), (20_000, 3)]:
+        count = 200_000
+        x, s = numbers((rows, width), "int32"), numbers((count, width), "int32")
+        i = rng.integers(-rows - 1, rows + 1, count)
+        kept = (-rows <= i) & (i < rows)
+        m = put((rows, width), count, "int32", reduction=reduction, bounds="fill", deterministic=True)
+        want = reduced(x, i[kept], s[kept], reduction)
+        for threads in (7, 8, 64, 70):
+            gs.set_num_threads(threads)
+            assert_same(m(x, i, s), want)
+
+
+class Visits:
+    """The rules of llvm, in code that counts how often it looks where a point goes."""
+
+    name = "visits"
+
+    def __init__(self) -> None:
+        self.count = ctypes.c_int64(0)
+
+    def apply(self, nest: Any, ctx: Context) -> Any:
+        if not isinstance(nest, ScatterNest):
+            return None
+        starts = nest.starts
+
+        def counted(grid: Any) -> Any:
+            found, ok = starts(grid)
+            return [T.call_extern("int64", "visit", x) for x in found], ok
+
+        counter = f"inttoptr (i64 {ctypes.addressof(self.count)} to ptr)"
+        code = (
+            "define i64 @visit(i64 %x) alwaysinline nounwind {\n"
+            f"  %old = atomicrmw add ptr {counter}, i64 1 monotonic\n  ret i64 %x\n}}\n"
+        )
+        for rule in RULES:
+            stmt = rule.apply(replace(nest, starts=counted), ctx)
+            if stmt is not None:
+                self.rule = rule.name
+                return (
+                    Checked(T.import_llvm(code, stmt.stmt)) if isinstance(stmt, Checked) else T.import_llvm(code, stmt)
+                )
+        return None
+
+
+@pytest.mark.parametrize(
+    ("width", "want", "looks"),
+    [
+        (1, "private", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 8, 64: 1 / 64}),
+        # each thread at every point, until sorting is cheaper: to count, to write, to ask ahead and to add
+        (4, "owned-rows", {1: 1, 2: 1, 4: 1, 8: 1, 16: 4 / 16, 64: 4 / 64}),
+        # two chunks, and in each the threads that share it
+        (64, "chunked", {1: 1, 2: 1 / 2, 4: 1 / 2, 8: 1 / 2, 64: 1 / 2}),
+    ],
+)
+def test_how_often_a_thread_looks_where_a_point_goes(width: int, want: str, looks: dict[int, float]) -> None:
+    """On average, as a multiple of the number of points."""
+    points, rows = 400_000, 20_000
+    visits = Visits()
+    b = gs.Builder("visits")
+    x, i = b.input("x", (rows, width), "int32"), b.input("i", (points,), "int64")
+    b.output(b.put(x, i, b.input("s", (points, width), "int32"), reduction="add"))
+    m = b.build(rules=[visits])
+    x_, s_ = numbers((rows, width), "int32"), numbers((points, width), "int32")
+    i_ = np.random.default_rng(0).integers(0, rows, points)
+    sums = reduced(x_, i_, s_, "add")
+    found = {}
+    for threads in looks:
+        gs.set_num_threads(threads)
+        visits.count.value = 0
+        assert_same(m(x_, i_, s_), sums)
+        found[threads] = visits.count.value / threads / points
+    assert visits.rule == want
+    assert found == pytest.approx(looks, rel=0.01)
 
 
 # -- every reduction and type -----------------------------------------------------------------------------------------
