@@ -25,7 +25,7 @@ from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import flag, int_of, ints_of
 from gscompile.graph import Value
 from gscompile.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
-from gscompile.reductions import Reduction
+from gscompile.reductions import Reduction, variant
 
 Computed = Computation | tuple[Reduction, ...]
 
@@ -125,8 +125,9 @@ def scatter(
     input_batching_dims, scatter_indices_batching_dims: axes that go together, with equal extents.
     update_computation: a Python function of what is in a cell and what arrives, as scalars of a builder; for n inputs, of n
     values that are there and n that arrive, and it returns n.  It is called once, to see what it computes.  Adding,
-    multiplying, the smaller, the larger and the new value are found to be the reductions of these names, in which 16-bit
-    floats round once, not at every step; any other function takes the updates of a cell one after the other.
+    subtracting, multiplying, the smaller, the larger and the new value are found to be the reductions of these names, which on
+    cuda take floats in no fixed order, and round 16-bit ones once; any other function takes the updates of a cell one after the
+    other.  16-bit floats round at every step, and the larger of two zeros is 0.0, the smaller -0.0.
 
     Returns: a tensor of the input's type; a tuple of them where inputs is a sequence.
     """
@@ -149,10 +150,14 @@ def scatter(
         index_vector_dim,
         indices_are_sorted,
         unique_indices,
-        tuple(computed) if isinstance(computed, list) else computed,
+        tuple(map(_as_xla, computed)) if isinstance(computed, list) else computed,
     )
     found = tuple(out) if isinstance(out, (list, tuple)) else (out,)
     return found if many else found[0]
+
+
+def _as_xla(reduction: Reduction) -> Reduction:
+    return variant(reduction.name, zeros="sign") if reduction.name in ("min", "max") else reduction
 
 
 @operator

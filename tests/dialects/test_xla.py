@@ -251,9 +251,7 @@ def test_scatter(seed: int) -> None:
     numbers = scatter_numbers(g)
     name = list(SIMPLE)[seed % 6]
     dtype = d.choice([t for t in DTYPES if t != "bool" or name != "sub"])
-    x, i, u = whole(d, g["shape"], dtype), g["index"], whole(d, points(g), dtype)
-    if name == "update":
-        x, u = d.data(x.shape, dtype), d.data(u.shape, dtype)
+    x, i, u = d.data(g["shape"], dtype), g["index"], d.data(points(g), dtype)
     if seed % 4 == 0:
         numbers = spoiled(d, numbers)
     elif seed % 20 == 1 and u.ndim:
@@ -263,7 +261,6 @@ def test_scatter(seed: int) -> None:
         lambda: xla.scatter(x, i, u, **numbers, update_computation=ours),
         lambda: xla_scatter([x], i, [u], simple_region(theirs), False, **numbers)[0],
         (x.shape, x.dtype, i.dtype, i.shape, u.shape, name, numbers),
-        signed_zero=False,
     )
 
 
@@ -302,7 +299,7 @@ def test_scatter_with_any_computation(seed: int) -> None:
     numbers = scatter_numbers(g)
     name = list(FREE)[seed % len(FREE)]
     dtype = d.choice([t for t in DTYPES if t != "bool"])
-    x, i, u = whole(d, g["shape"], dtype), g["index"], whole(d, points(g), dtype)
+    x, i, u = d.data(g["shape"], dtype), g["index"], d.data(points(g), dtype)
     ours, region = FREE[name]
     if np.dtype(x.dtype).kind not in "iub":
         region = [line.replace("dense<2>", "dense<2.0>") for line in region]
@@ -310,7 +307,6 @@ def test_scatter_with_any_computation(seed: int) -> None:
         lambda: xla.scatter(x, i, u, **numbers, update_computation=ours),
         lambda: xla_scatter([x], i, [u], region, False, **numbers)[0],
         (x.shape, x.dtype, i.shape, u.shape, name, numbers),
-        signed_zero=False,
     )
 
 
@@ -337,8 +333,8 @@ def test_scatter_of_several_inputs(seed: int) -> None:
     numeric = [t for t in DTYPES if t != "bool"]
     dtypes = [d.choice(numeric), d.choice(INTEGERS)]  # XLA takes no two floats of different precision
     i = g["index"]
-    inputs = [whole(d, g["shape"], t) for t in dtypes]
-    updates = [whole(d, points(g), t) for t in dtypes]
+    inputs = [d.data(g["shape"], t) for t in dtypes]
+    updates = [d.data(points(g), t) for t in dtypes]
     if seed % 10 == 3:
         updates[1] = updates[1].astype("float32" if dtypes[1] != "float32" else "int32")
     a, b = (f"tensor<{element(t)}>" for t in dtypes)
@@ -354,7 +350,6 @@ def test_scatter_of_several_inputs(seed: int) -> None:
         lambda: xla.scatter(inputs, i, updates, **numbers, update_computation=ours),
         lambda: xla_scatter(inputs, i, updates, region, False, **numbers),
         (dtypes, g["shape"], i.shape, numbers),
-        signed_zero=False,
     )
 
 
@@ -372,7 +367,6 @@ def test_unique_indices(seed: int) -> None:
         lambda: xla.scatter(x, i, u, **numbers, unique_indices=True, update_computation=ours),
         lambda: xla_scatter([x], i, [u], simple_region(theirs), True, **numbers)[0],
         (x.shape, u.shape),
-        signed_zero=False,
     )
 
 
