@@ -126,7 +126,6 @@ def points(s: RowScatter, totals: Buffer, copy: list[Expr], first: Expr, last: E
                 return T.seq(
                     T.store(mine, [n], r * BLOCK + k),
                     T.store(length, zero, n + T.cast("int64", taken)),
-                    flag.look(s.grid(begin + k)),
                 )
 
             return T.let("r", row, put)
@@ -146,7 +145,11 @@ def points(s: RowScatter, totals: Buffer, copy: list[Expr], first: Expr, last: E
             )
             return T.seq(later, entry("now", j, lambda p, r: add(s, totals, copy, p, r)))
 
+        look = None
+        if nest.check is not None:  # by itself, as a loop of vectors
+            look = T.for_(count, lambda k: flag.look(s.grid(begin + k)) or T.nothing(), "k")
         return T.seq(
+            look,
             T.store(length, zero, T.const(0)),
             T.for_(count, pick, "k"),
             T.for_(T.load(length, *zero), step, "j"),

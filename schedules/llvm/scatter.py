@@ -1,4 +1,4 @@
-"""Scatters on llvm: owner computes.
+"""Scatters on llvm, whatever they are: owner computes.  The rules before this one take those that they know better ways for.
 
 Each thread owns a slab of the output, ``lo <= coordinate < hi`` on one axis.  It copies base into its slab and then takes all
 points in row-major order, applying those that fall into the slab.  No two threads write the same cell and every cell sees its

@@ -46,12 +46,29 @@ def machine_code(module: gs.Module, path: Path) -> bytes:
     return path.read_bytes()
 
 
+def large_scatters() -> list[gs.Builder]:
+    """Each way in which llvm scatters many points."""
+    found = []
+    for want, data, points in [
+        ("private", (9,), 40_000),
+        ("chunked", (9, 64), 40_000),
+        ("owned-rows", (9_000, 8), 40_000),
+    ]:
+        b = gs.Builder(want.replace("-", "_"))
+        x, i = b.input("x", data, "float32"), b.input("i", (points,), "int64")
+        b.output(b.put(x, i, b.input("s", (points, *data[1:]), "float32"), reduction="add"))
+        assert b.build().stats.kernels[-1][1] == want
+        found.append(b)
+    return found
+
+
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_operator_compiles(name: str, tmp_path: Path) -> None:
     builders = [s.builder for dtype in ("float32", "float16", "bool") for s in graphs.samples(dtype)]
     builders += [b for b in graphs.functions() if b.name in ("functions_float32", "functions_float16")]
     builders += [b for b in graphs.folds() if b.name in ("folds_float32", "folds_bfloat16")]
     builders += [b for b in graphs.reductions() if b.name in ("reduce_int8_any", "reduce_bfloat16_without_self")]
+    builders += large_scatters()
     used, absent = REGISTERS[name]
     asm = ""
     for b in builders:

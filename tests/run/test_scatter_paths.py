@@ -324,7 +324,12 @@ def test_indices_out_of_range(name: str, threads: int) -> None:
     filling = make(shape, index_shape, reduction="add", bounds="fill")
     assert rule(raising) == name.split()[0]
     flat = good.size
-    for places, value in [([flat - 1], 1000), ([0], -(1 << 62)), ([flat - 2, flat // 2 + 1], 34), ([BLOCK, 2], -34)]:
+    for places, value in [
+        ([flat - 1], 1000),
+        ([0], -(1 << 62)),
+        ([flat - 2, flat // 2 + 1], shape[0]),
+        ([BLOCK, 2], -34),
+    ]:
         bad = good.copy()
         bad.reshape(-1)[places] = value
         data = x.copy()
@@ -344,6 +349,16 @@ def test_indices_out_of_range(name: str, threads: int) -> None:
         assert_same(filling(x, bad, src), want)
     # after a call that raised, the next is as if it had not been
     assert_same(raising(x, good, src), filling(x, good, src))
+
+
+@pytest.mark.parametrize("bounds", ["raise", "clip", "wrap"])
+def test_no_cells_at_all(bounds: str) -> None:
+    m = put(("n",), "k", "float32", reduction="add", bounds=bounds)
+    for k in (1, MANY_POINTS):
+        for value in (0, -1, 5):
+            with pytest.raises(gs.BoundsError):
+                m(np.zeros(0, np.float32), np.full(k, value), np.zeros(k, np.float32))
+    assert m(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32)).shape == (0,)
 
 
 def test_symbolic_sizes() -> None:
