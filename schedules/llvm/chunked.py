@@ -67,7 +67,7 @@ class Chunked:
         stmt = with_kernels(_chunked(nest, ctx, chunk, count))
         if worth is True:
             return stmt if nest.check is None else Checked(stmt)
-        other = OwnedRows().apply(nest, ctx) or OwnerComputes().apply(nest, ctx)
+        other = OwnedRows(sorts=False).apply(nest, ctx) or OwnerComputes().apply(nest, ctx)
         if isinstance(other, Checked):
             return Checked(T.if_(worth, stmt, other.stmt))
         return T.if_(worth, stmt, other)

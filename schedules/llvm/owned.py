@@ -30,6 +30,10 @@ class OwnedRows:
 
     name = "owned-rows"
 
+    def __init__(self, sorts: bool = True) -> None:
+        """Without ``sorts``, a thread looks at all points however many threads there are: less code beside another way."""
+        self.sorts = sorts
+
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         scatter = RowScatter.of(nest, ctx) if isinstance(nest, ScatterNest) else None
         if scatter is None:
@@ -60,7 +64,7 @@ class OwnedRows:
 
         work = s.rows * s.width + s.points * s.width * max(nest.cost, 1)
         scan = shared_range(ctx, s.rows, work, slab)
-        if isinstance(s.points, int) and s.points < MANY_POINTS:
+        if not self.sorts or (isinstance(s.points, int) and s.points < MANY_POINTS):
             return with_kernels(scan)
 
         def listed(at: Callable[[Expr], Expr], first: Expr, last: Expr) -> Stmt:

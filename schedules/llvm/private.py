@@ -44,7 +44,7 @@ class Private:
             return None
         stmt = with_kernels(_private(scatter))
         if worth is not True:
-            stmt = T.if_(worth, stmt, OwnedRows().statement(scatter))
+            stmt = T.if_(worth, stmt, OwnedRows(sorts=False).statement(scatter))
         return stmt if nest.check is None else Checked(stmt)
 
 
