@@ -178,7 +178,7 @@ def quick_call(s: Signature, start: Start) -> Callable[[Sequence[Any], Any], boo
     For modules with one output on the CPU.  It checks what :func:`prepared` checks; where it returns False that has to look more
     closely, be it to find an error.  What NumPy says of arrays that were good is kept: only their addresses are new then.
     """
-    in_place, result = s.in_place.get(0), s.outputs[0].dtype
+    in_place, dtypes = s.in_place.get(0), [v.dtype for v in (*s.inputs, *s.outputs)]
     ready: dict[tuple[Any, ...], Extents] = {}
 
     def looked_at(args: Sequence[Any], out: Any) -> tuple[list[ctypes.c_void_p], Extents] | None:
@@ -188,22 +188,23 @@ def quick_call(s: Signature, start: Start) -> Callable[[Sequence[Any], Any], boo
         except (KeyError, GSError):
             return None
         extents = s.known.get(tuple([v.shape for v in views]))
-        if extents is None or o.shape != extents.shapes[0] or o.dtype is not result or o.readonly:
-            return None
-        if any(v.dtype is not value.dtype for v, value in zip(views, s.inputs, strict=True)):
+        if extents is None or o.shape != extents.shapes[0] or o.readonly:
             return None
         views.append(o)
-        if any(not v.contiguous or v.device != CPU for v in views):
-            return None
+        for k, v in enumerate(views):
+            if v.dtype is not dtypes[k] or not v.contiguous or v.device != CPU:
+                return None
         return [ctypes.c_void_p(v.ptr) for v in views], extents
 
     def call(args: Sequence[Any], out: Any) -> bool:
         given = (*args, out)
-        try:
-            key = tuple(map(numpy_facts, given))
-            extents = ready.get(key)
-        except (AttributeError, TypeError):  # not all are NumPy's
-            key, extents = None, None
+        key, extents = None, None
+        if type(out) is np.ndarray:
+            try:
+                key = tuple(map(numpy_facts, given))
+                extents = ready.get(key)
+            except (AttributeError, TypeError):  # not all are NumPy's
+                key = None
         if extents is not None:
             pointers = [numpy_pointer(x) for x in given]
         else:
