@@ -59,7 +59,9 @@ class Folds:
             return None
         if not nest.shape:
             return chains(nest, [[]])
-        width = CHAINS // len(nest.initial) if same_ranges(nest) else 1
+        width = (
+            CHAINS // len(nest.initial) ** 2 if same_ranges(nest) else 1
+        )  # of several accumulators, code for many chains is long
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
             n = T.constant_value(count)
@@ -272,7 +274,7 @@ def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
     def step(a: list[Buffer], c: list[Expr], r: list[Expr]) -> Stmt:
         return (
             T.let("r", opaque(r[-1]), lambda x: fold(nest, a, zero, c, [*r[:-1], x]))
-            if hide
+            if hide and r
             else fold(nest, a, zero, c, r)
         )
 

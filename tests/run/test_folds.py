@@ -83,6 +83,14 @@ def test_axes_of_a_box(shape: tuple[int, int, int], axes: tuple[int, ...], threa
         np.testing.assert_array_equal(largest, flat.max(-1), strict=True)
 
 
+@pytest.mark.parametrize("shape", [(3, 20), (20, 3), (7,)], ids=str)
+def test_a_sum_over_no_axes_is_a_copy(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(7).standard_normal(shape, np.float32)
+    b = gs.Builder("none")
+    b.output(b.sum(b.input("x", shape, "float32"), ()))
+    np.testing.assert_array_equal(b.build()(x), x, strict=True)
+
+
 @pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_argmax_of_nans_zeros_and_equals(axis: int, last: bool) -> None:
