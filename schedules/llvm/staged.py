@@ -82,8 +82,10 @@ class RowScatter:
 
     def target(self, p: Expr) -> tuple[Expr, Expr | None]:
         """The row a point goes to, and whether it takes part (None: it does)."""
-        starts, ok = self.nest.starts(self.grid(p))
-        return ravel(starts, self.leading, self.ctx.sizes), ok
+        grid = self.grid(p)
+        starts, ok = self.nest.starts(grid)
+        cell = self.nest.cell(starts, grid, self.no_window)  # components may index the axes in any order
+        return ravel(cell[: len(self.leading)], self.leading, self.ctx.sizes), ok
 
     def valid(self, p: Expr) -> Expr | None:
         """Whether a point's index passes the check that was taken over (None: there is none)."""

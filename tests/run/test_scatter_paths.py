@@ -351,6 +351,20 @@ def test_indices_out_of_range(name: str, threads: int) -> None:
     assert_same(raising(x, good, src), filling(x, good, src))
 
 
+@pytest.mark.parametrize(("shape", "want"), [((6, 70), "private"), ((40, 170), "owned-rows")])
+def test_components_in_another_order(shape: tuple[int, int], want: str) -> None:
+    """The index vector names the last axis first, over a grid of two axes."""
+    count, rng = MANY_POINTS // 8, np.random.default_rng(0)
+    b = gs.Builder("paths")
+    x, i = b.input("x", shape, "int32"), b.input("i", (count, 8, 2), "int64")
+    b.output(b.scatter_nd(x, i, b.input("s", (count, 8), "int32"), dims=[1, 0], reduction="add"))
+    m = b.build()
+    assert rule(m) == want
+    x_, s_ = numbers(shape, "int32"), numbers((count, 8), "int32")
+    i_ = np.stack([rng.integers(0, shape[1], (count, 8)), rng.integers(0, shape[0], (count, 8))], -1)
+    assert_same(same_for_all_threads(m, x_, i_, s_), reduced(x_, (i_[..., 1], i_[..., 0]), s_, "add"))
+
+
 @pytest.mark.parametrize("bounds", ["raise", "clip", "wrap"])
 def test_no_cells_at_all(bounds: str) -> None:
     m = put(("n",), "k", "float32", reduction="add", bounds=bounds)
