@@ -59,9 +59,8 @@ class Folds:
             return None
         if not nest.shape:
             return chains(nest, [[]])
-        width = (
-            CHAINS // len(nest.initial) ** 2 if same_ranges(nest) else 1
-        )  # of several accumulators, code for many chains is long
+        # Of several accumulators, the code for many chains is long and takes long to compile.
+        width = CHAINS // len(nest.initial) ** 2 if same_ranges(nest) else 1
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
             n = T.constant_value(count)
