@@ -106,8 +106,9 @@ class PackedColumns:
         axis = picked_axis(nest)
         if axis is None:
             return None
-        found = copied((nest.clamped or nest.element)([T.const(0)] * len(nest.shape)))
-        assert found is not None
+        found = copied((nest.clamped or nest.element)([T.var(f"c{k}") for k in range(len(nest.shape))]))
+        if found is None:
+            return None
         buf = found.source[0]
         size = T.itemsize(buf)
         deep, wide, rows = T.extents(buf)[axis], T.extents(buf)[-1], ctx.sizes(nest.shape[axis])
@@ -147,7 +148,7 @@ class PackedColumns:
             return T.if_then_else(found.ok, value, found.fill)
 
         begin_of: list[Expr] = []
-        source = copied(element([T.const(0)] * len(nest.shape)))
+        source = copied(element([T.var(f"c{k}") for k in range(len(nest.shape))]))
         assert source is not None
         buf = source.source[0]
         packed = T.buffer("packed", [NEAR // T.itemsize(buf)], T.dtype_of(source.load), align=64)

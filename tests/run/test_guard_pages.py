@@ -328,11 +328,14 @@ def watch() -> None:
 
     def entry(self: Any) -> Any:
         function = original(self)
+        if getattr(function, "__name__", "") == "recording":
+            return function
 
         def recording(*args: Any) -> Any:
             handed.append([a.value for a in args if isinstance(a, ctypes.c_void_p)])
             return function(*args)
 
+        self._function = recording
         return recording
 
     gs.Module._entry = entry  # type: ignore[method-assign]
