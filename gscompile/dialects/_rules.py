@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from gscompile import arrays
+from gscompile.computation import Computation, computation
 from gscompile.dims import shape_str
 from gscompile.errors import DTypeError, GSError, ShapeError
 from gscompile.graph import Value
@@ -49,6 +50,22 @@ def without_nan(x: Value, reduction: str) -> Value:
 def rounding(reduction: str) -> str | Reduction:
     """A reduction by name, in which sums and products of 16-bit floats round at every step."""
     return variant(reduction, stepwise=True) if reduction in ("add", "sub", "mul", "mean") else reduction
+
+
+def compared(op: str, reduction: str, dtype: DType) -> str | Reduction:
+    """A reduction by name, whose min or max of floats is C's ``old < new ? old : new``, or with ``>``.
+
+    A comparison with NaN fails: one that arrives replaces what is there, and is replaced by what comes next.
+    """
+    if reduction not in ("min", "max") or not dtype.is_float:
+        return rounding(reduction)
+
+    def step(old: Value, new: Value) -> Value:
+        return old.builder.where(old < new if reduction == "min" else old > new, old, new)
+
+    found = computation(op, step, [dtype])
+    assert not isinstance(found, Computation)
+    return found[0]
 
 
 def truncated_quotient(total: Value, count: Value) -> Value:

@@ -1,22 +1,27 @@
 """TVM TOPI: ``gather``, ``gather_nd``, ``take``, ``scatter_elements``, ``scatter_nd`` and ``index_put``, as in TVM 0.27.
 
 TOPI checks no index: one out of range reads or writes memory that is not the tensor's.  Here it is an error, unless a mode
-gives it a meaning.  Where TOPI does not take negative indices they are out of range.  Indices have any integer dtype.
+gives it a meaning.  Where TOPI does not take negative indices they are out of range.  Indices have any integer dtype, and mean
+their value; TOPI computes in that dtype, and leaves the tensor where it does not hold the extent.
 
-Scatters combine duplicates in the order of the updates.  TOPI's ``index_put`` runs in parallel and leaves that to chance.
+Scatters combine duplicates in the order of the updates.  TOPI's ``index_put`` runs in parallel and leaves that to chance.  Sums
+and products of 16-bit floats round at every step (on cuda, here, once).  A min or max keeps what is there only if it is smaller,
+or larger, than what arrives: NaN replaces it, and is replaced by what comes next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank, need_same_dtype
-from gscompile.dims import shape_str
+from gscompile.computation import Computation, computation
+from gscompile.dialects._rules import INTEGERS, compared, need_dtype, need_rank, need_same_dtype, rounding
+from gscompile.dims import product, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
 from gscompile.graph import Value
 from gscompile.index_map import nd_map
+from gscompile.reductions import Reduction
 
 
 @operator
@@ -63,21 +68,19 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
     """The slices of a at indices along axis; of a taken flat, if axis is None.
 
     Result: ``a.shape[:axis] + indices.shape[batch_dims:] + a.shape[axis + 1:]``.
-    mode: ``"clip"``, where a negative index means 0; ``"wrap"``, modulo the extent; ``"nan"``: NaN, for floating-point a;
-    ``"fast"``: an index out of range, or negative, is an error.  TOPI takes any other mode for ``"wrap"``; here it is an error.
-    batch_dims: in every mode; TOPI has it right in ``"clip"`` only.  ``"nan"`` works without an axis too.
+    mode: ``"clip"``, where a negative index means 0; ``"nan"``: NaN, for floating-point a; ``"fast"``: an index out of range, or
+    negative, is an error; ``"wrap"``, and any other: modulo the extent.
+    batch_dims: in every mode; TOPI has it in ``"clip"`` only.  It has no effect without an axis.  ``"nan"`` works without an axis
+    too, where TOPI does not compile.
     """
     b = a.builder
     need_dtype("take", "indices", indices, INTEGERS)
-    if mode not in ("fast", "clip", "wrap", "nan"):
-        raise ArgumentError(f"take: mode must be 'fast', 'clip', 'wrap' or 'nan'; got {mode!r}")
     if mode == "nan" and not a.dtype.is_float:
         raise DTypeError(f"take: mode 'nan' needs a floating-point dtype; got {a.dtype}")
+    batch_dims = int_of("take", "batch_dims", batch_dims)
     if axis is None:
-        if int_of("take", "batch_dims", batch_dims) != 0:
-            raise ShapeError(f"take: batch_dims needs an axis; got {batch_dims}")
-        a, axis = b.reshape(a, (-1,)), 0
-    bounds = {"fast": "raise", "nan": "fill"}.get(mode, mode)
+        a, axis, batch_dims = b.reshape(a, (-1,)), 0, 0
+    bounds = {"fast": "raise", "nan": "fill", "clip": "clip"}.get(mode, "wrap")
     return b.take(
         a, indices, axis, batch_dims, bounds=bounds, negative=False, fill=float("nan") if mode == "nan" else 0
     )
@@ -90,24 +93,47 @@ _REDUCTIONS = ("update", "add", "mul", "mean", "min", "max")
 def scatter_elements(data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update") -> Value:
     """``out = data; out[indices[i][j]][j] = f(out[indices[i][j]][j], updates[i][j])`` for axis = 0.
 
-    reduction: update, add, mul, min, max, or mean: the mean of what was there and all that arrives, floored for integers
-    (TOPI's is the mean of the mean so far and the next value).  A negative index counts from the end.
-    indices: at most data's extents on the other axes, on any number of them (TOPI goes wrong where it is less on two axes on
-    one side of axis); updates: indices' shape, data's dtype.
-    min and max propagate NaN; 16-bit floats round once.
+    reduction: update, add, mul, min, max, or mean, not of signed integers: half the sum of what is there and what arrives, each
+    time.  A negative index counts from the end.
+    indices: at most data's extents on the other axes; updates: indices' shape, data's dtype.  The axes before axis count as one,
+    and those after it, in data as in indices: where indices are shorter on any but the outermost of them, a position goes to the
+    cell that has its number.
     """
-    need_dtype("scatter_elements", "indices", indices, INTEGERS)
-    need_same_dtype("scatter_elements", "updates", updates, "data", data)
+    op, b = "scatter_elements", data.builder
+    need_dtype(op, "indices", indices, INTEGERS)
+    need_same_dtype(op, "updates", updates, "data", data)
     if reduction not in _REDUCTIONS:
-        raise ArgumentError(f"scatter_elements: reduction must be one of {', '.join(_REDUCTIONS)}; got {reduction!r}")
-    return data.builder.scatter(data, indices, updates, axis, reduction=reduction)
+        raise ArgumentError(f"{op}: reduction must be one of {', '.join(_REDUCTIONS)}; got {reduction!r}")
+    a = axis_of(op, "axis", axis, data.rank)
+    need_rank(op, "indices", indices, data.rank)
+    need_rank(op, "updates", updates, data.rank)
+    pairs = list(enumerate(zip(indices.shape, data.shape, strict=True)))
+    b._require([("<=", i, d, f"{op}: indices on axis {k}, and data,") for k, (i, d) in pairs if k != a])
+    like = enumerate(zip(updates.shape, indices.shape, strict=True))
+    b._require([("==", u, i, f"{op}: updates on axis {k}, like indices") for k, (u, i) in like])
+    how = _mean(op, data) if reduction == "mean" else compared(op, reduction, data.dtype)
+    if all(i == d for k, (i, d) in pairs if k not in (0, a, a + 1)):
+        return b.scatter(data, indices, updates, a, reduction=how)
+    three = [
+        b.reshape(x, (product(x.shape[:a]), x.shape[a], product(x.shape[a + 1 :]))) for x in (data, indices, updates)
+    ]
+    return b.reshape(b.scatter(*three, 1, reduction=how), data.shape)
+
+
+def _mean(op: str, data: Value) -> Reduction:
+    if data.dtype.kind not in "fu":
+        raise DTypeError(f"{op}: reduction 'mean' is not defined for {data.dtype}")
+    float_ = data.dtype.is_float
+    found = computation(op, lambda old, new: (old + new) / 2 if float_ else (old + new) // 2, [data.dtype])
+    assert not isinstance(found, Computation)
+    return found[0]
 
 
 @operator
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Value:
     """The mirror of :func:`gather_nd` without batch axes; mode: update, add, mul, min, max.
 
-    updates: ``indices.shape[1:] + data.shape[m:]``, data's dtype.  min and max propagate NaN; 16-bit floats round once.
+    updates: ``indices.shape[1:] + data.shape[m:]``, data's dtype.
     """
     b = data.builder
     need_dtype("scatter_nd", "indices", indices, INTEGERS)
@@ -123,7 +149,8 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Val
     if m > data.rank:
         raise ShapeError(f"scatter_nd: index vectors of length {m} are too long for data {shape_str(data.shape)}")
     map = nd_map(data.rank, indices.rank, m, vector_axis=0)
-    return b.scatter_map(data, indices, updates, map, reduction=mode, negative=False)
+    how = compared("scatter_nd", mode, data.dtype)
+    return b.scatter_map(data, indices, updates, map, reduction=how, negative=False)
 
 
 @operator
@@ -145,7 +172,7 @@ def index_put(data: Tensor, indices: Sequence[Tensor] | Tensor, values: Tensor, 
     grid = b._broadcast("index_put", [i.shape for i in each])
     index = b.stack([b.cast(_bounded(i), "int64") for i in (b.broadcast_to(i, grid) for i in each)], len(grid))
     src = values if values.shape == grid else b.reshape(values, grid)
-    return b.scatter_nd(data, index, src, reduction="add" if accumulate else "update")
+    return b.scatter_nd(data, index, src, reduction=rounding("add") if accumulate else "update")
 
 
 def _bounded(index: Value) -> Value:
