@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 DRAWN = ("peers", "sizes")
-BLOCK = re.compile(r"(<!-- gscompile bench --show (\S+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- gscompile bench --show (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def bench(*arguments: str) -> str:
@@ -27,7 +27,7 @@ def bench(*arguments: str) -> str:
 def refresh_readme() -> None:
     """Put what ``gscompile bench --show`` prints between the README's marks."""
     readme = ROOT / "README.md"
-    text = BLOCK.sub(lambda m: m[1] + bench("--show", m[2]) + m[3].lstrip("\n"), readme.read_text())
+    text = BLOCK.sub(lambda m: m[1] + bench("--show", m[2]) + m[3], readme.read_text())
     readme.write_text(text)
 
 

@@ -47,6 +47,7 @@ def _calls(w: Workload, rounds: int) -> dict[str, list[float]]:
         "m(x, i)": lambda: m(x, i),
         "m(x, i, out=out), symbolic sizes": lambda: symbolic(x, i, out=out),
         "numpy.take(x, i, out=out, mode='clip')": lambda: np.take(x, i, out=out, mode="clip"),
+        "x.take(i, out=out, mode='clip')": lambda: x.take(i, out=out, mode="clip"),
         "numpy.take(x, i)": lambda: np.take(x, i),
         "x[i]": lambda: x[i],
     }

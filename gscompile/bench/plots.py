@@ -20,6 +20,7 @@ def pyplot() -> Any:
     except ImportError as e:
         raise missing_extra("matplotlib", "plot", "drawing") from e
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text
     matplotlib.rcParams["svg.hashsalt"] = "gscompile"  # the same numbers give the same file
     from matplotlib import pyplot as found
 
@@ -33,23 +34,28 @@ def _save(draw: Any, figure: Any, path: Path) -> None:
 
 
 def bars(groups: Sequence[str], values: Mapping[str, Sequence[float]], label: str, path: Path) -> None:
-    """Horizontal bars on a logarithmic axis, one group to a line.
+    """Horizontal bars on a logarithmic axis, from 1 to a ratio, one group to a line.
 
     Args:
-        values: by name of a series, one value per group; NaN where there is none.  "floor" is drawn in grey.
+        values: by name of a series, one ratio per group; NaN where there is none.  "floor" is drawn in grey.
+        label: what the ratios are.
     """
     draw = pyplot()
-    figure, axes = draw.subplots(figsize=(10, 0.5 * len(groups) + 1.6))
-    height = 0.84 / len(values)
+    figure, axes = draw.subplots(figsize=(10, 0.5 * len(groups) + 1.2))
+    height = 0.84 / max(len(values), 1)
     for k, (name, series) in enumerate(values.items()):
         at = [n + (k - (len(values) - 1) / 2) * height for n in range(len(groups))]
-        axes.barh(at, series, height, label=name, color="0.75" if name == "floor" else f"C{k}")
+        widths = [ratio - 1 for ratio in series]
+        axes.barh(at, widths, height, left=1, label=name, color="0.7" if name == "floor" else f"C{k}")
     axes.set_yticks(range(len(groups)), groups)
     axes.set_ylim(len(groups) - 0.4, -0.6)
     axes.set_xscale("log")
     axes.axvline(1, color="black", linewidth=0.8)
+    axes.grid(True, axis="x", linewidth=0.3)
+    axes.set_axisbelow(True)
     axes.set_xlabel(label)
-    axes.legend(fontsize="small")
+    if values:
+        axes.legend(fontsize="small")
     _save(draw, figure, path)
 
 

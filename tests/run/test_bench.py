@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gscompile.bench import contender, costs, dtypes, plots, scaling, sizes, timing, variants
+from gscompile.bench import compare, contender, costs, dtypes, plots, scaling, sizes, timing, variants
 from gscompile.bench.contender import Absent, Contender, Ready
 from gscompile.bench.peers import PEERS, missing
 from gscompile.bench.peers.ours import Floor, Ours, copy
@@ -300,6 +300,17 @@ def test_a_cliff_is_found_and_a_size_too_large_is_named(monkeypatch: pytest.Monk
     assert "histogram of 100 (0 GB)" in sizes.table([large])
 
 
+@pytest.mark.parametrize("operator", sizes.OPERATORS)
+def test_large_results_are_checked_in_part(operator: str) -> None:
+    w = sizes.workload(operator, 3000)
+    arrays = w.arrays()
+    want = w.expected(**arrays)
+    assert sizes.spot_check(w, arrays, want) is None
+    wrong = want.copy()
+    wrong[: len(wrong) // 20 + 1] += 1
+    assert sizes.spot_check(w, arrays, wrong) is not None
+
+
 def test_a_wrong_result_of_ours_is_an_error() -> None:
     w = WORKLOADS["tiny_take"]
     arrays = w.arrays()
@@ -346,7 +357,7 @@ def test_the_gpu_script_runs_to_its_end_without_a_gpu(tmp_path: Path) -> None:
     assert "emulated on the CPU" in header(document)
 
 
-# -- drawings ------------------------------------------------------------------------------------------
+# -- drawings and the README ------------------------------------------------------------------------------------------
 
 
 def test_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -357,8 +368,21 @@ def test_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in (bars, curves):
         assert "<svg" in path.read_text()
     again = tmp_path / "again.svg"
-    plots.bars(["w"], {"gscompile": [1.0]}, "time", bars)
-    plots.bars(["w"], {"gscompile": [1.0]}, "time", again)
+    plots.bars(["w"], {"numpy": [1.5]}, "time", bars)
+    plots.bars(["w"], {"numpy": [1.5]}, "time", again)
     assert bars.read_text() == again.read_text()
     assert bench("tiny", "--measure", "costs", "--plot", str(bars)) == 2
     assert "--plot draws only" in capsys.readouterr().err
+
+
+def test_the_readme_shows_what_was_saved(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """``python benchmarks/cpu.py`` writes both; a number in the README that no file has is a mistake."""
+    monkeypatch.chdir(ROOT)
+    blocks = re.findall(
+        r"<!-- gscompile bench --show (\S+) -->\n(.*?)<!-- end -->", Path("README.md").read_text(), re.DOTALL
+    )
+    assert blocks
+    for path, shown in blocks:
+        assert main(["bench", "--show", path]) == 0
+        assert shown == capsys.readouterr().out
+        assert compare.ratio(load(Path(path))["rows"][0]) is not None

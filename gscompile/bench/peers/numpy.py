@@ -28,9 +28,11 @@ def _take(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
         batches = xp.arange(len(i))[:, None]
         return [lambda: x[batches, i]]
     out = xp.empty((*x.shape[:axis], *i.shape, *x.shape[axis + 1 :]), x.dtype)
-    # mode="raise" with out goes through a buffer; CuPy has no modes
-    mode = {"mode": "clip"} if xp is np else {}
-    return [lambda: xp.take(x, i, axis, out=out, **mode)]
+    if xp is not np:
+        return [lambda: xp.take(x, i, axis, out=out)]
+    # mode="raise" with out goes through a buffer
+    ways: list[Run] = [lambda: np.take(x, i, axis, out, "clip"), lambda: x.take(i, axis, out, "clip")]
+    return [*ways, lambda: x[i]] if axis == 0 else ways
 
 
 def _gather(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:

@@ -29,8 +29,9 @@ class Ours:
         set_num_threads(threads)
         module = w.builder(arrays).build()
         if w.name == TINY:
-            out = module(*arrays.values())
-            return [lambda: module(*arrays.values(), out=out)]
+            given = tuple(arrays.values())
+            out = module(*given)
+            return [lambda: module(*given, out=out)]
         return [module.bind(*arrays.values())]
 
 
