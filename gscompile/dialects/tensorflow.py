@@ -12,7 +12,7 @@ device     gathers                scatters and unsorted segments
 
 A negative index is out of range.  ``device`` says whose rules hold, not where the call runs.  ``bad_indices_policy`` is
 TensorFlow's own choice: ``""`` and ``"DEFAULT"`` are the row above, ``"IGNORE"`` the row of ``"gpu"``, ``"ERROR"`` that of
-``"cpu"`` (but XLA heeds it not).
+``"cpu"`` (but XLA heeds it not, and takes any other string for ``""``).
 
 Duplicates are combined in row-major order, on every device; TensorFlow's GPU leaves the order to chance.  Sums of 16-bit floats
 accumulate in float32 and round once, where TensorFlow rounds at each step.  ``name`` and ``validate_indices`` are accepted
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype, truncated_quotient, without_nan
-from gscompile.dims import Dim, as_shape, shape_str
+from gscompile.dims import Dim, as_shape, product, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import int_of, named
@@ -42,7 +42,7 @@ _SCATTER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "fill"}
 def _bounds(op: str, table: dict[str, str], device: str, policy: str = "") -> str:
     if device not in table:
         raise ArgumentError(f"{op}: device must be {' or '.join(map(repr, table))}; got {device!r}")
-    if policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+    if device != "xla" and policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
         raise ArgumentError(f"{op}: bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE'; got {policy!r}")
     if policy == "IGNORE":
         return "fill"
@@ -153,7 +153,7 @@ def tensor_scatter_nd_update(
 
     tensor: any dtype; indices: int32 or int64; updates: tensor's dtype, ``updates.shape = indices.shape[:-1] +
     tensor.shape[m:]`` for vectors of length m, of rank 1 or more.  indices has rank 2 or more, but for ``"xla"``, where rank 1 is
-    one vector, and where updates and additions take updates of rank 0 for all points.
+    one vector, and where updates and additions take updates of rank 0 for all points, and this function int16 and uint16 indices.
     """
     return _scatter("tensor_scatter_nd_update", tensor, indices, updates, "update", device)
 
@@ -221,7 +221,8 @@ def _scatter(
     op: str, base: Value, indices: Value, updates: Value, reduction: str, device: str, policy: str = ""
 ) -> Value:
     bounds = _bounds(op, _SCATTER_BOUNDS, device, policy)
-    need_dtype(op, "indices", indices, _INDEX)
+    narrow = device == "xla" and op == "tensor_scatter_nd_update"
+    need_dtype(op, "indices", indices, ("int16", "uint16", *_INDEX) if narrow else _INDEX)
     need_same_dtype(op, "updates", updates, "tensor", base)
     if op.startswith("tensor_") and (reduction == "sub" or (reduction != "update" and device != "xla")):
         _no_bool(op, base)
@@ -282,8 +283,8 @@ def unsorted_segment_max(
 ) -> Value:
     """:func:`unsorted_segment_sum` for the largest: the dtype's lowest finite value where there is none, and never below it.
 
-    segment_ids: int32 or int64.  A NaN gives NaN, for ``"xla"`` it is ignored; TensorFlow's CPU keeps only what follows the last
-    NaN of a segment, which is not reproduced.
+    segment_ids: int32 or int64.  A NaN gives NaN, but for ``"xla"`` it is ignored where there is more than one id; TensorFlow's
+    CPU keeps only what follows the last NaN of a segment, which is not reproduced.
     """
     return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", _limits(data)[0], device, _INDEX)
 
@@ -364,8 +365,8 @@ def _unsorted(
         [("==", i, d, f"{what}, on axis {a}") for a, (i, d) in enumerate(zip(ids.shape, data.shape, strict=False))]
     )
     base = b.full((rows, *data.shape[ids.rank :]), identity, data.dtype)
-    if device == "xla" and reduction in ("min", "max"):
-        data = without_nan(data, reduction)
+    if device == "xla" and reduction in ("min", "max") and data.dtype.is_float:
+        data = b.where(b.size(product(ids.shape)) == 1, data, without_nan(data, reduction))
     if bounds == "raise":  # a slice that is dropped adds the identity to the first segment instead
         kept = b.reshape(ids >= 0, (*ids.shape, *(1 for _ in data.shape[ids.rank :])))
         data, ids = b.where(kept, data, b.full((), identity, data.dtype)), b.maximum(ids, 0)

@@ -45,6 +45,27 @@ def test_the_gpu_s_rules() -> None:
     against.agree(lambda: gt.unsorted_segment_sum(u, i, 3, device="gpu"), lambda: np.array([40.0, 0.0, 10.0]))
 
 
+def test_what_xla_alone_takes() -> None:
+    judge = need("tensorflow")
+    x, i, u = np.zeros((3, 2), "f4"), np.array([[1], [5]]), np.array([[1, 2], [3, np.nan]], "f4")
+    for function, *args, options in (
+        ("tensor_scatter_nd_update", x, i.astype("u2"), u, {}),
+        ("tensor_scatter_nd_update", x, np.array([1]), u[0], {}),  # one vector
+        ("tensor_scatter_nd_add", x, np.array([2, 1]), u[0, 1], {}),
+        ("tensor_scatter_nd_add", x, i, np.float32(3).reshape(()), {}),  # one number for both
+        ("tensor_scatter_nd_max", x, i, u, {"bad_indices_policy": "NONE"}),
+        ("scatter_nd", i, u, [3, 2], {"bad_indices_policy": "NONE"}),
+        ("gather_nd", x, i, {"bad_indices_policy": "NONE"}),
+        ("unsorted_segment_max", u[1:], np.array([0]), 2, {}),  # the NaN stays
+        ("unsorted_segment_min", u, np.array([0, 0]), 2, {}),  # this one does not
+    ):
+        Against("tensorflow", function, f"{judge.version} XLA").agree(
+            lambda: getattr(gt, function)(*args, device="xla", **options),  # noqa: B023
+            lambda: judge.ask(function, tuple(args), {"device": "xla", **options}),  # noqa: B023
+            function,
+        )
+
+
 def test_xla_gathers_another_shape_from_nothing() -> None:
     judge = need("tensorflow")
     x, i = np.zeros((0, 2, 3), "f4"), np.array([[0, 1]])
