@@ -6,13 +6,14 @@ TensorScatter from 24) and which dtypes (bfloat16 from 13).
 
 Where the specification is silent, ONNX Runtime's CPU decides: a negative index counts from the end in every operator set, in
 the first too; an index out of range is an error.  Duplicates are combined in row-major order of the indices, so that without
-a reduction the last one wins; ONNX leaves both open.  max and min give NaN where either is, as the reference evaluator's do;
-ONNX Runtime's depends on the order.
+a reduction the last one wins; ONNX leaves both open.  max and min keep what is there only if it is larger, or smaller, than what
+arrives: NaN replaces it, and is replaced by what comes next.  Sums and products of 16-bit floats, which ONNX Runtime's CPU does
+not reduce, round at every step, as the reference evaluator's (on cuda once).
 """
 
 from __future__ import annotations
 
-from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank, need_same_dtype
+from gscompile.dialects._rules import FLOATS, INTEGERS, compared, need_dtype, need_rank, need_same_dtype
 from gscompile.dims import Dim, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
@@ -131,7 +132,8 @@ def _scatter_elements(
     need_dtype(op, "indices", indices, _INDEX)
     need_same_dtype(op, "updates", updates, "data", data)
     _need_axes(op, "data", data)
-    return data.builder.scatter(data, indices, updates, axis_of(op, "axis", axis, data.rank), reduction=how)
+    a = axis_of(op, "axis", axis, data.rank)
+    return data.builder.scatter(data, indices, updates, a, reduction=compared(op, how, data.dtype))
 
 
 @operator
@@ -148,7 +150,7 @@ def ScatterND(data: Tensor, indices: Tensor, updates: Tensor, reduction: str = "
     need_same_dtype("ScatterND", "updates", updates, "data", data)
     _need_axes("ScatterND", "data", data)
     _need_axes("ScatterND", "indices", indices)
-    return data.builder.scatter_nd(data, indices, updates, reduction=how)
+    return data.builder.scatter_nd(data, indices, updates, reduction=compared("ScatterND", how, data.dtype))
 
 
 @operator

@@ -2,7 +2,8 @@
 
 Indices are int32 or int64.  A negative index is out of range unless a function says otherwise, and an index out of range is
 an error.  A 0-d tensor counts as one of one element.  Duplicates are combined in the order of the index, which PyTorch
-promises nowhere and does on the CPU; on cuda it leaves the order to chance.
+promises nowhere and does on the CPU; on cuda it leaves the order to chance.  Sums and products of 16-bit floats round once in
+``scatter*`` and ``index_add``, and at every step in ``put``, ``index_put`` and ``index_reduce`` (on cuda, here, once).
 
 ``sparse_grad``, ``sparse`` and ``scale_grad_by_freq`` only concern gradients and are accepted without effect.
 """
@@ -12,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype
+from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype, rounding
 from gscompile.dims import Dim, product, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of
 from gscompile.graph import Value
+from gscompile.reductions import Reduction, variant
 
 _INDEX = ("int32", "int64")
 _REDUCE = {"sum": "add", "prod": "mul", "mean": "mean", "amax": "max", "amin": "min"}
+_FIRST = {name: variant(name, zeros="first") for name in ("max", "min")}
 
 
 def _dim(op: str, dim: int, x: Value) -> int:
@@ -131,9 +134,32 @@ def _scatter(
     if isinstance(src, Value):
         src = _at_least_1d(src)
         need_rank(op, "src", src, i.rank)
-        src = b.slice(src, [0] * i.rank, list(i.shape))
-    out = b.scatter(x, i, src, axis, reduction=reduction, include_self=include_self, negative=False)
+        src = _from_zero(b.slice(src, [0] * i.rank, list(i.shape)), reduction, include_self)
+
+    def scatter(data: Value, src: Value | float, how: str | Reduction) -> Value:
+        return b.scatter(data, i, src, axis, reduction=how, include_self=include_self, negative=False)
+
+    if reduction == "mean" and _is_short(x):
+        out = _quotient(scatter(x, src, "add"), scatter(b.full(x.shape, 1, "int64"), 1, "add"))
+    else:
+        out = scatter(x, src, _FIRST.get(reduction, reduction))
     return b.reshape(out, ()) if input.rank == 0 else out
+
+
+def _from_zero(src: Value, reduction: str, include_self: bool) -> Value:
+    """What a sum takes in place of ``src``: without the value that is there it starts at 0.0, which swallows -0.0."""
+    if include_self or reduction not in ("add", "mean") or not src.dtype.is_float:
+        return src
+    return src.builder.where(src == 0, 0, src)
+
+
+def _is_short(x: Value) -> bool:
+    return x.dtype.is_float and x.dtype.bits == 16
+
+
+def _quotient(total: Value, count: Value) -> Value:
+    """A mean of 16-bit floats: sum and count round before they are divided."""
+    return total / total.builder.cast(count, total.dtype)
 
 
 @operator
@@ -194,7 +220,16 @@ def _index_put(
     axis = _dim(op, dim, input)
     x, i, s = _at_least_1d(input), _at_least_1d(index), _at_least_1d(source)
     need_rank(op, "source", s, x.rank)
-    out = b.put(x, i, s, axis, reduction=reduction, include_self=include_self, negative=False)
+    s = _from_zero(s, reduction, include_self)
+
+    def put(data: Value, src: Value | float, how: str | Reduction) -> Value:
+        return b.put(data, i, src, axis, reduction=how, include_self=include_self, negative=False)
+
+    if op == "index_reduce" and reduction == "mean" and _is_short(x):
+        out = _quotient(put(x, s, rounding("add")), put(b.full(x.shape, 1, "int64"), 1, "add"))
+    else:
+        how = rounding(reduction) if op == "index_reduce" else reduction
+        out = put(x, s, _FIRST.get(reduction, how))
     return b.reshape(out, ()) if input.rank == 0 else out
 
 
@@ -235,7 +270,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     need_dtype("put", "index", index, ("int64",))
     need_same_dtype("put", "source", source, "input", input)
     flat, i, s = (b.reshape(v, (-1,)) for v in (input, index, source))
-    return b.reshape(b.put(flat, i, s, reduction="add" if accumulate else "update"), input.shape)
+    return b.reshape(b.put(flat, i, s, reduction=rounding("add") if accumulate else "update"), input.shape)
 
 
 @operator
@@ -259,7 +294,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor | float, 
     points = (*grid, *input.shape[len(indices) :])
     if isinstance(values, Value):
         values = b.broadcast_to(values, points)
-    return b.scatter_nd(input, stacked, values, reduction="add" if accumulate else "update")
+    return b.scatter_nd(input, stacked, values, reduction=rounding("add") if accumulate else "update")
 
 
 def _masked_put(input: Value, indices: Sequence[Value], values: Value | float, accumulate: bool) -> Value:
@@ -340,14 +375,18 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * b.unsqueeze(per_sample_weights, -1)
     fold = _bags(op, input, offsets, include_last_offset)
-    if padding_idx is None:
+    if padding_idx is None and not (mode == "mean" and _is_short(weight)):
         return fold(rows, mode)
-    padding = b.size(weight.shape[0], input.dtype) + padding_idx if padding_idx < 0 else padding_idx
-    kept = b.unsqueeze(input != padding, -1)
+    if padding_idx is None:
+        kept = b.full((*input.shape, 1), True, "bool")
+    else:
+        padding = b.size(weight.shape[0], input.dtype) + padding_idx if padding_idx < 0 else padding_idx
+        kept = b.unsqueeze(input != padding, -1)
+        rows = b.where(kept, rows, float("-inf") if mode == "max" else 0)
     count = fold(b.cast(kept, "int64"), "sum")
     if mode == "max":
-        return b.where(count > 0, fold(b.where(kept, rows, float("-inf")), "max"), 0)
-    total = fold(b.where(kept, rows, 0), "sum")
+        return b.where(count > 0, fold(rows, "max"), 0)
+    total = fold(rows, "sum")
     return total if mode == "sum" else total / b.cast(b.maximum(count, 1), weight.dtype)
 
 
