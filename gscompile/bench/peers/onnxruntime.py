@@ -12,6 +12,7 @@ from gscompile.bench.workload import Arrays, Workload
 
 OPSET = 18
 IR_VERSION = 10
+INT64 = 7  # ONNX's number of the dtype
 
 Node = tuple[str, list[str], str, dict[str, Any]]
 """(operator, inputs, output, attributes); the last node's output is ``y``."""
@@ -65,12 +66,15 @@ def _graphs(w: Workload, arrays: Arrays) -> list[Graph]:
 def _rows(x: str, i: str, src: str, reduction: str, shape: tuple[int, ...]) -> list[Graph]:
     """Rows by ScatterND, which with several threads has lost some of the duplicates it adds, and by ScatterElements."""
     ones = [1] * (len(shape) - 1)
+    long: Node = ("Cast", [i], "long", {"to": INT64})  # nothing where it is already
     vectors: list[Node] = [
-        ("Unsqueeze", [i, "last"], "vectors", {}),
+        long,
+        ("Unsqueeze", ["long", "last"], "vectors", {}),
         ("ScatterND", [x, "vectors", src], "y", {"reduction": reduction}),
     ]
     elements: list[Node] = [
-        ("Reshape", [i, "column_shape"], "index_column", {}),
+        long,
+        ("Reshape", ["long", "column_shape"], "index_column", {}),
         ("Expand", ["index_column", "rows_shape"], "index_rows", {}),
         ("ScatterElements", [x, "index_rows", src], "y", {"axis": 0, "reduction": reduction}),
     ]
