@@ -5,7 +5,8 @@ A function is an operation's name in the Python opsets with the version of its s
 
 Indices mean their value, whatever their dtype: the CPU plugin cuts 64-bit ones to 32 bits.  Duplicates are combined in the
 order of the index.  Where the plugin reads memory outside a tensor, or with one thread gives what its output happened to
-hold, an index out of range raises BoundsError here.  Sums of 16-bit floats accumulate in float32 and round once.
+hold, an index out of range raises BoundsError here.  A Gather without indices, which ends the plugin's process, is empty.
+Sums of 16-bit floats accumulate in float32 and round once.
 """
 
 from __future__ import annotations
