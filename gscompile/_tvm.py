@@ -10,13 +10,9 @@ All loop variables and coordinates are int64: tables of more than 2^31 elements 
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
-
-# Each calling thread has a pool of its own; pinned to cores, all pools would fight for the same ones.
-os.environ.setdefault("TVM_BIND_THREADS", "0")
 
 import tvm
 import tvm_ffi

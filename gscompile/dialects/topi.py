@@ -114,10 +114,10 @@ def scatter_elements(data: Tensor, indices: Tensor, updates: Tensor, axis: int =
     how = _mean(op, data) if reduction == "mean" else compared(op, reduction, data.dtype)
     if all(i == d for k, (i, d) in pairs if k not in (0, a, a + 1)):
         return b.scatter(data, indices, updates, a, reduction=how)
-    three = [
+    d, i, u = (
         b.reshape(x, (product(x.shape[:a]), x.shape[a], product(x.shape[a + 1 :]))) for x in (data, indices, updates)
-    ]
-    return b.reshape(b.scatter(*three, 1, reduction=how), data.shape)
+    )
+    return b.reshape(b.scatter(d, i, u, 1, reduction=how), data.shape)
 
 
 def _mean(op: str, data: Value) -> Reduction:
