@@ -210,7 +210,7 @@ def test_many_updates_of_few_elements(dtype: str) -> None:
 
         def agree(name: str, *args: Any, **options: Any) -> None:
             call: Any = lambda m: getattr(m, name)(x, *args, **options)  # noqa: B023, E731
-            against(name).agree(lambda: call(gt), lambda: call(torch), (inner, dtype, options))
+            against(name).agree(lambda: call(gt), lambda: call(torch), (inner, dtype, options))  # noqa: B023
 
         agree("scatter_add", 0, i, src)
         agree("scatter", 0, i, src, reduce="multiply")
