@@ -47,21 +47,33 @@ def without_nan(x: Value, reduction: str) -> Value:
     return b.where(b.isnan(x), float("inf") if reduction == "min" else float("-inf"), x)
 
 
+def beaten(reduction: str) -> str | Reduction:
+    """A reduction by name, whose min or max of values :func:`without_nan` is C's ``new < old ? new : old``, or with ``>``.
+
+    This is :func:`compared` with ``stays``, but in any order, so that cuda does it with atomics.
+    """
+    return variant(reduction, zeros="first") if reduction in ("min", "max") else rounding(reduction)
+
+
 def rounding(reduction: str) -> str | Reduction:
     """A reduction by name, in which sums and products of 16-bit floats round at every step."""
     return variant(reduction, stepwise=True) if reduction in ("add", "sub", "mul", "mean") else reduction
 
 
-def compared(op: str, reduction: str, dtype: DType) -> str | Reduction:
+def compared(op: str, reduction: str, dtype: DType, *, stays: bool = False) -> str | Reduction:
     """A reduction by name, whose min or max of floats is C's ``old < new ? old : new``, or with ``>``.
 
     A comparison with NaN fails: one that arrives replaces what is there, and is replaced by what comes next.
+
+    Args:
+        stays: ``new < old ? new : old`` instead, of which NaN that is there stays, and one that arrives is ignored.
     """
     if reduction not in ("min", "max") or not dtype.is_float:
         return rounding(reduction)
 
     def step(old: Value, new: Value) -> Value:
-        return old.builder.where(old < new if reduction == "min" else old > new, old, new)
+        a, b = (new, old) if stays else (old, new)
+        return a.builder.where(a < b if reduction == "min" else a > b, a, b)
 
     found = computation(op, step, [dtype])
     assert not isinstance(found, Computation)

@@ -14,9 +14,13 @@ A negative index is out of range.  ``device`` says whose rules hold, not where t
 TensorFlow's own choice: ``""`` and ``"DEFAULT"`` are the row above, ``"IGNORE"`` the row of ``"gpu"``, ``"ERROR"`` that of
 ``"cpu"`` (but XLA heeds it not, and takes any other string for ``""``).
 
-Duplicates are combined in row-major order, on every device; TensorFlow's GPU leaves the order to chance.  Sums of 16-bit floats
-accumulate in float32 and round once, where TensorFlow rounds at each step.  ``name`` and ``validate_indices`` are accepted
-without effect.
+Duplicates are combined in row-major order, on every device; TensorFlow's GPU leaves the order to chance.  Sums and products of
+16-bit floats round at every step, as TensorFlow's (where the call runs on cuda, once).  ``name`` and ``validate_indices`` are
+accepted without effect.
+
+The sorted segments of TensorFlow's CPU are folded by Eigen, which takes elements of a slice :data:`PACKET` at a time, and then
+those that are left one by one.  Of packets a sum or product of 16 slices or more is that of four sums, of every fourth slice;
+here it is in the order of the slices, so that its last bits may differ; so may the sign of a smallest 0.
 """
 
 from __future__ import annotations
@@ -26,17 +30,33 @@ from typing import Any
 
 import numpy as np
 
-from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype, truncated_quotient, without_nan
+from gscompile.dialects._rules import (
+    beaten,
+    compared,
+    need_dtype,
+    need_rank,
+    need_same_dtype,
+    rounding,
+    truncated_quotient,
+    without_nan,
+)
 from gscompile.dims import Dim, as_shape, product, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import int_of, named
 from gscompile.graph import Value
+from gscompile.reductions import Reduction
 
 _GATHER_INDEX = ("int16", "int32", "int64")
 _INDEX = ("int32", "int64")
 _GATHER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "clip"}
 _SCATTER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "fill"}
+PACKET = {
+    "float16": 8,
+    "bfloat16": 8,
+    "float32": 8,
+    "float64": 4,
+}  # how many Eigen takes at a time, in the wheel for x86-64
 
 
 def _bounds(op: str, table: dict[str, str], device: str, policy: str = "") -> str:
@@ -71,8 +91,9 @@ def gather(
 
     params: rank 1 or more, any dtype; indices: int16, int32 or int64; ``out.shape = params.shape[:axis] +
     indices.shape[batch_dims:] + params.shape[axis + 1:]``.  As in TensorFlow, ``batch_dims`` has no effect where axis is written
-    as 0, and indices are not checked where the result is empty.  From an empty axis ``"xla"`` gets zeros of that shape, where XLA
-    itself gives another shape.
+    as 0, and indices are not checked where the result is empty.  Batch axes have equal extents; XLA takes some others too.  From an
+    empty axis ``"xla"`` gets zeros, of ``params.shape``
+    without the axis where batch_dims is 0.
     """
     b = params.builder
     bounds = _bounds("gather", _GATHER_BOUNDS, device)
@@ -83,6 +104,8 @@ def gather(
     if a == 0:
         batch = 0
     filled = b.take(params, indices, a, batch, bounds="fill", negative=False)
+    if bounds == "clip" and params.shape[a] == 0 and batch == 0 and not _empty(indices.shape):
+        return b.zeros((*params.shape[:a], *params.shape[a + 1 :]), params.dtype)
     if _empty(filled.shape) or bounds == "fill" or (bounds == "clip" and params.shape[a] == 0):
         return filled
     return b.take(params, indices, a, batch, bounds=bounds, negative=False)
@@ -101,8 +124,9 @@ def gather_nd(
     """Slices of params at the index vectors along indices' last axis.
 
     params: rank 1 or more, any dtype; indices: int16, int32 or int64; ``out.shape = indices.shape[:-1] + params.shape[batch_dims
-    + m:]`` for vectors of length m.  Batch axes have equal extents (TensorFlow only compares their product).  Index vectors into
-    params without elements are refused, but for ``"xla"`` give zeros of that shape, where XLA itself gives another shape.
+    + m:]`` for vectors of length m.  Batch axes have equal extents, or as many elements in other extents.  Index vectors into
+    params without elements are refused; for ``"xla"`` those that index an empty axis give zeros of ``params.shape[1:]``, without
+    batch axes.
     """
     b = params.builder
     bounds = _bounds("gather_nd", _GATHER_BOUNDS, device, bad_indices_policy)
@@ -115,9 +139,19 @@ def gather_nd(
             f"gather_nd: batch_dims must be in [0, {min(params.rank, indices.rank) - 1}] for params {shape_str(params.shape)} "
             f"and indices {shape_str(indices.shape)}; got {batch}"
         )
-    if _empty(params.shape):
-        if device != "xla" and not _empty(indices.shape[:-1]):
+    ours, theirs = params.shape[:batch], indices.shape[:batch]
+    if ours != theirs:
+        rest = product(indices.shape[batch:])
+        what = f"gather_nd: elements in batch axes of indices {shape_str(indices.shape)}, and params {shape_str(params.shape)},"
+        b._require([("==", product(theirs) * rest, product(ours) * rest, what)])
+        indices = b.reshape(indices, (*ours, *indices.shape[batch:]))
+    depth = int_of("gather_nd", "the length of a vector", indices.shape[-1])
+    if _empty(params.shape) and not _empty(indices.shape[:-1]) and depth <= params.rank - batch:
+        if device != "xla" or (batch and _empty(params.shape[batch : batch + depth])):
             raise ShapeError(f"gather_nd: params {shape_str(params.shape)} has no elements to gather")
+        if _empty(params.shape[:depth]):
+            return b.zeros(params.shape[1:], params.dtype)
+    if _empty(params.shape):
         bounds = "fill"
     return b.gather_nd(params, indices, batch_dims=batch, bounds=bounds, negative=False)
 
@@ -182,7 +216,7 @@ def tensor_scatter_nd_sub(
     *,
     device: str = "cpu",
 ) -> Value:
-    """:func:`tensor_scatter_nd_update` that subtracts; no bool."""
+    """:func:`tensor_scatter_nd_update` that subtracts; no bool, of which XLA's ends the process."""
     return _scatter("tensor_scatter_nd_sub", tensor, indices, updates, "sub", device, bad_indices_policy)
 
 
@@ -245,7 +279,7 @@ def _scatter(
         updates = base.builder.broadcast_to(updates, [*indices.shape[:-1], *base.shape[m:]])
     if reduction in ("min", "max"):
         updates = without_nan(updates, reduction)
-    return base.builder.scatter_nd(base, indices, updates, reduction=reduction, bounds=bounds, negative=False)
+    return base.builder.scatter_nd(base, indices, updates, reduction=beaten(reduction), bounds=bounds, negative=False)
 
 
 def _no_bool(op: str, x: Value) -> None:
@@ -283,8 +317,8 @@ def unsorted_segment_max(
 ) -> Value:
     """:func:`unsorted_segment_sum` for the largest: the dtype's lowest finite value where there is none, and never below it.
 
-    segment_ids: int32 or int64.  A NaN gives NaN, but for ``"xla"`` it is ignored where there is more than one id; TensorFlow's
-    CPU keeps only what follows the last NaN of a segment, which is not reproduced.
+    segment_ids: int32 or int64.  For ``"cpu"`` only what follows the last NaN of a segment counts, and if nothing does it is
+    NaN; for ``"gpu"`` a NaN gives NaN; for ``"xla"`` it is ignored where there is more than one id.
     """
     return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", _limits(data)[0], device, _INDEX)
 
@@ -365,12 +399,16 @@ def _unsorted(
         [("==", i, d, f"{what}, on axis {a}") for a, (i, d) in enumerate(zip(ids.shape, data.shape, strict=False))]
     )
     base = b.full((rows, *data.shape[ids.rank :]), identity, data.dtype)
-    if device == "xla" and reduction in ("min", "max") and data.dtype.is_float:
-        data = b.where(b.size(product(ids.shape)) == 1, data, without_nan(data, reduction))
-    if bounds == "raise":  # a slice that is dropped adds the identity to the first segment instead
-        kept = b.reshape(ids >= 0, (*ids.shape, *(1 for _ in data.shape[ids.rank :])))
-        data, ids = b.where(kept, data, b.full((), identity, data.dtype)), b.maximum(ids, 0)
-    return b.put(base, ids, data, reduction=reduction, bounds=bounds, negative=False)
+    how = rounding(reduction)
+    if reduction in ("min", "max") and data.dtype.is_float:
+        if device == "xla":
+            data = b.where(b.size(product(ids.shape)) == 1, data, without_nan(data, reduction))
+            how = beaten(reduction)
+        elif device == "cpu":
+            how = compared(op, reduction, data.dtype)
+    if bounds == "raise":
+        ids = b.where(ids < 0, -1, b.take(b.iota((rows,)), b.maximum(ids, 0), negative=False))
+    return b.put(base, ids, data, reduction=how, bounds="fill", negative=False)
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
@@ -393,7 +431,9 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None, *, num_se
 def segment_max(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
     """:func:`segment_sum` for the largest: 0 where there is none.
 
-    A NaN gives NaN; TensorFlow keeps only what follows the last NaN of a segment.
+    Of the elements of a slice that make whole packets, of :data:`PACKET`, NaN is ignored, but where it is all that there is: then
+    it is NaN of a segment of one slice, and -inf of one of more.  Of the rest, the last ones, only what follows the last NaN
+    counts, and if nothing does it is NaN.
     """
     return _segment_max(data, segment_ids, _rows("segment_max", segment_ids, num_segments))
 
@@ -406,7 +446,8 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None, *, num_seg
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
     """:func:`segment_sum` divided by the number of slices.
 
-    A quotient of integers is truncated; their sum and count wrap in data's dtype, as TensorFlow's do.
+    A quotient of integers is truncated; their sum and count wrap in data's dtype, as TensorFlow's do.  Sums are in the order of
+    the slices, in packets too.
     """
     return _segment_mean(data, segment_ids, _rows("segment_mean", segment_ids, num_segments))
 
@@ -443,8 +484,8 @@ def _segment_min(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
 def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
     b = data.builder
     total = _sorted("segment_mean", data, segment_ids, num_segments, "add", 0)
-    ones = b.full(segment_ids.shape, 1, data.dtype)
-    count = b.maximum(_sorted("segment_mean", ones, segment_ids, num_segments, "add", 0), 1)
+    ones = b.full(segment_ids.shape, 1, "int64" if data.dtype.is_float else data.dtype)
+    count = b.cast(b.maximum(_sorted("segment_mean", ones, segment_ids, num_segments, "add", 0), 1), data.dtype)
     count = b.reshape(count, (count.shape[0], *(1 for _ in total.shape[1:])))
     return truncated_quotient(total, count) if data.dtype.is_integer else total / count
 
@@ -456,7 +497,32 @@ def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str,
     need_rank(op, "data", data, 1, 8)
     _no_bool(op, data)
     (rows,) = named(op, "num_segments", as_shape, [num_segments])
-    base = b.full((rows, *data.shape[1:]), gap, data.dtype)
-    before = b.take(ids, b.iota(ids.shape) - 1, bounds="fill", negative=False)
-    ids = b.where(ids < before, -1, ids)  # an id that falls is no id
-    return b.put(base, ids, data, reduction=reduction, include_self=False, negative=False)
+    place = b.iota(ids.shape)
+    before = b.take(ids, place - 1, bounds="fill", negative=False)
+    checked = b.where(ids < before, -1, ids)  # an id that falls is no id
+
+    def folded(x: Value, how: str | Reduction) -> Value:
+        base = b.full((rows, *x.shape[1:]), gap, x.dtype)
+        return b.put(base, checked, x, reduction=how, include_self=False, negative=False)
+
+    if reduction not in ("min", "max") or not data.dtype.is_float:
+        return folded(data, rounding(reduction))
+    width = product(data.shape[1:])
+    packed = width // PACKET[data.dtype.name] * PACKET[data.dtype.name]
+
+    def one_by_one(x: Value) -> Value:
+        base = b.full((rows, *x.shape[1:]), float("inf") if reduction == "min" else float("-inf"), x.dtype)
+        return b.put(base, checked, x, reduction=compared(op, reduction, x.dtype), negative=False)
+
+    hit = b.put(b.full((rows,), False, "bool"), checked, True, negative=False)
+    hit = b.reshape(hit, (rows, *(1 for _ in data.shape[1:])))
+    if packed == 0:
+        return b.where(hit, one_by_one(data), gap)
+    after = b.take(ids, place + 1, bounds="fill", fill=-1, negative=False)
+    alone = b.unsqueeze(b.logical_and(b.logical_or(ids != before, place == 0), ids != after), 1)
+    flat = b.reshape(data, (data.shape[0], width))
+    packets = flat[:, :packed]
+    parts = [folded(b.where(alone, packets, without_nan(packets, reduction)), beaten(reduction))]
+    if packed != width:
+        parts.append(one_by_one(flat[:, packed:]))
+    return b.where(hit, b.reshape(b.concat(parts, 1), (rows, *data.shape[1:])), gap)

@@ -272,6 +272,8 @@ class IndexOps(GraphBuilder):
         """A scatter; where the reduction combines several tensors at once, one lane of it, given the operands of all."""
         reduce = reduction_of(reduction, op)
         reduce.check(op, data.dtype)
+        if reduce.ordered and not include_self:
+            raise ArgumentError(f"{op}: an update computation begins with what is there: include_self must be True")
         addressing = self._addressing(op, data, index, map, bounds, negative)
         points = map.points_shape(data.shape, index.shape)
         if isinstance(src, (bool, int, float)):
