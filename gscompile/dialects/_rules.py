@@ -55,6 +55,11 @@ def beaten(reduction: str) -> str | Reduction:
     return variant(reduction, zeros="first") if reduction in ("min", "max") else rounding(reduction)
 
 
+def from_zero(x: Value) -> Value:
+    """What a sum that begins with 0.0 takes in place of ``x`` where it begins with ``x``: 0.0 for -0.0."""
+    return x.builder.where(x == 0, 0, x) if x.dtype.is_float else x
+
+
 def rounding(reduction: str) -> str | Reduction:
     """A reduction by name, in which sums and products of 16-bit floats round at every step."""
     return variant(reduction, stepwise=True) if reduction in ("add", "sub", "mul", "mean") else reduction

@@ -3,19 +3,20 @@
 Indices are int32 or int64; a negative one counts from the end, once, and one out of range is an error.  A gather from an empty
 axis raises BoundsError, where Paddle returns memory that is not the tensor's.  Data of every dtype is taken by gathers;
 scatters take those that Paddle's do on any device.  Duplicates are combined in the order of the index; Paddle's GPU leaves that
-to chance.  Sums of 16-bit floats accumulate in float32 and round once.  ``name`` is accepted without effect.
+to chance.  Sums of 16-bit floats, of which Paddle's CPU has none, round once.  ``name`` is accepted without effect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gscompile.dialects._rules import FLOATS, need_dtype, need_rank, need_same_dtype, without_nan
-from gscompile.dims import Dim, as_shape, shape_str
+from gscompile.dialects._rules import FLOATS, from_zero, need_dtype, need_rank, need_same_dtype, without_nan
+from gscompile.dims import Dim, as_shape, product, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
 from gscompile.graph import Value
+from gscompile.reductions import variant
 
 _INDEX = ("int32", "int64")
 _SCATTER = (*FLOATS, "int32", "int64")
@@ -87,7 +88,7 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
         updates = b.slice(updates, [0], [i.shape[0]])
     if flag("scatter", "overwrite", overwrite):
         return b.put(x, i, updates)
-    return b.put(x, i, updates, reduction="add", include_self=False)
+    return b.put(x, i, from_zero(updates), reduction="add", include_self=False)
 
 
 @operator
@@ -139,7 +140,7 @@ def put_along_axis(
     """``out = arr; out[indices[i][j][k]][j][k] = values[i][j][k]`` for axis = 0.
 
     reduce: assign, add, mul, multiply, mean (floored for integers), amin, amax.  amin and amax keep a NaN of arr and ignore one
-    of values; with ``include_self=False`` NaN gives NaN, where Paddle does so only if it arrives first.
+    of values; with ``include_self=False`` they keep a NaN that arrives first, and ignore later ones.
 
     arr, indices: one rank, 1 or more.  broadcast: indices, on the other axes, and values take arr's extents by stretching those
     of 1, unless indices are longer than arr somewhere: then values take theirs.  Otherwise indices are at most arr's extents on
@@ -165,9 +166,21 @@ def put_along_axis(
         what = f"{op}: indices {shape_str(indices.shape)} and values {shape_str(values.shape)}"
         b._require([("<=", i, v, f"{what}, on axis {k}") for k, (i, v) in enumerate(_pairs(indices, values))])
         values = b.slice(values, [0] * values.rank, list(indices.shape))
-    if how in ("min", "max") and isinstance(values, Value) and flag(op, "include_self", include_self):
-        values = without_nan(values, how)
-    return b.scatter(arr, indices, values, a, reduction=how, include_self=include_self)
+    if how in ("min", "max") and arr.dtype.is_float:
+        kept = values if isinstance(values, Value) else b.full(indices.shape, values, arr.dtype)
+        values = without_nan(kept, how)
+        if not flag(op, "include_self", include_self):
+            values = b.where(_first(arr, indices, a), kept, values)
+    exact = variant(how, zeros="first") if how in ("min", "max") else how
+    return b.scatter(arr, indices, values, a, reduction=exact, include_self=include_self)
+
+
+def _first(arr: Value, indices: Value, axis: int) -> Value:
+    """Which of the points that hit an element comes first."""
+    b = arr.builder
+    number = b.reshape(b.iota((product(indices.shape),)), indices.shape)
+    least = b.scatter(b.full(arr.shape, 2**63 - 1, "int64"), indices, number, axis, reduction="min")
+    return b.gather(least, indices, axis) == number
 
 
 def _pairs(x: Value, y: Value) -> list[tuple[Dim, Dim]]:

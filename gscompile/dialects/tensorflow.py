@@ -91,9 +91,8 @@ def gather(
 
     params: rank 1 or more, any dtype; indices: int16, int32 or int64; ``out.shape = params.shape[:axis] +
     indices.shape[batch_dims:] + params.shape[axis + 1:]``.  As in TensorFlow, ``batch_dims`` has no effect where axis is written
-    as 0, and indices are not checked where the result is empty.  Batch axes have equal extents; XLA takes some others too.  From an
-    empty axis ``"xla"`` gets zeros, of ``params.shape``
-    without the axis where batch_dims is 0.
+    as 0, and indices are not checked where the result is empty.  Batch axes have equal extents; XLA takes some others too.  From
+    an empty axis ``"xla"`` gets zeros, of ``params.shape`` without the axis where batch_dims is 0.
     """
     b = params.builder
     bounds = _bounds("gather", _GATHER_BOUNDS, device)

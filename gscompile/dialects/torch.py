@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype, rounding
+from gscompile.dialects._rules import from_zero, need_dtype, need_rank, need_same_dtype, rounding
 from gscompile.dims import Dim, product, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
@@ -134,7 +134,9 @@ def _scatter(
     if isinstance(src, Value):
         src = _at_least_1d(src)
         need_rank(op, "src", src, i.rank)
-        src = _from_zero(b.slice(src, [0] * i.rank, list(i.shape)), reduction, include_self)
+        src = b.slice(src, [0] * i.rank, list(i.shape))
+        if reduction in ("add", "mean") and not include_self:
+            src = from_zero(src)
 
     def scatter(data: Value, src: Value | float, how: str | Reduction) -> Value:
         return b.scatter(data, i, src, axis, reduction=how, include_self=include_self, negative=False)
@@ -144,13 +146,6 @@ def _scatter(
     else:
         out = scatter(x, src, _FIRST.get(reduction, reduction))
     return b.reshape(out, ()) if input.rank == 0 else out
-
-
-def _from_zero(src: Value, reduction: str, include_self: bool) -> Value:
-    """What a sum takes in place of ``src``: without the value that is there it starts at 0.0, which swallows -0.0."""
-    if include_self or reduction not in ("add", "mean") or not src.dtype.is_float:
-        return src
-    return src.builder.where(src == 0, 0, src)
 
 
 def _is_short(x: Value) -> bool:
@@ -220,7 +215,8 @@ def _index_put(
     axis = _dim(op, dim, input)
     x, i, s = _at_least_1d(input), _at_least_1d(index), _at_least_1d(source)
     need_rank(op, "source", s, x.rank)
-    s = _from_zero(s, reduction, include_self)
+    if reduction in ("add", "mean") and not include_self:
+        s = from_zero(s)
 
     def put(data: Value, src: Value | float, how: str | Reduction) -> Value:
         return b.put(data, i, src, axis, reduction=how, include_self=include_self, negative=False)

@@ -7,6 +7,8 @@ import pytest
 
 import gscompile as gs
 from gscompile.dialects import paddle as gp
+from tests.dialects import judges
+from tests.dialects.differential import Against, Draw
 from tests.dialects.recorded import against_all, live, recorded, replay
 from tests.dialects.recorded import paddle as calls
 
@@ -24,6 +26,37 @@ def test_against_the_cpu(function: str, draws: int) -> None:
     assert against_all(gp, some, version) >= draws // 3
 
 
+# What Paddle gives: NaN that is there stays, and so does one that arrives first where nothing is there.
+def test_nan_in_maxima() -> None:
+    x, i = np.array([0.0, np.nan], "f4"), np.array([0, 0, 1, 1])
+    first, last = np.array([np.nan, 1, np.nan, 2], "f4"), np.array([1, np.nan, 2, np.nan], "f4")
+    for how, larger in (("amax", [1, np.nan]), ("amin", [0, np.nan])):
+        for values in (first, last):
+            np.testing.assert_array_equal(gp.put_along_axis(x, i, values, 0, how), larger)
+        np.testing.assert_array_equal(gp.put_along_axis(x, i, first, 0, how, False), [np.nan, np.nan])
+        np.testing.assert_array_equal(gp.put_along_axis(x, i, last, 0, how, False), [1, 2])
+
+
+def test_many_values_of_few_elements() -> None:
+    paddle = judges.need("paddle")
+    d = Draw(7)
+    for dtype in ("float32", "float64"):
+        i = d.rng.integers(0, 5, (200, 8))
+        x, values, special = (
+            d.data((5, 8), dtype),
+            d.rng.standard_normal((200, 8)).astype(dtype),
+            d.data((200, 8), dtype),
+        )
+        for how in ("add", "mul", "mean", "amin", "amax"):
+            for keep in (True, False):
+                args = (x, i, special if how.startswith("am") else values, 0, how, keep, False)
+                Against("paddle", "put_along_axis", paddle.version).agree(
+                    lambda: gp.put_along_axis(*args),  # noqa: B023
+                    lambda: paddle.ask("put_along_axis", args, {}),  # noqa: B023
+                    (dtype, how, keep),
+                )
+
+
 def test_what_differs_and_what_is_refused() -> None:
     x, i = np.arange(6, dtype="f4").reshape(3, 2), np.array([0, 2])
     with pytest.raises(gs.BoundsError, match="is empty"):  # Paddle returns memory that is not the tensor's
@@ -37,10 +70,6 @@ def test_what_differs_and_what_is_refused() -> None:
     longer = np.zeros((1, 3), "i8")  # Paddle writes to other memory
     with pytest.raises(gs.ShapeError, match="shared with data"):
         gp.put_along_axis(x, longer, np.ones((1, 3), "f4"), 0)
-    nan = np.array([np.nan, 1.0], "f4")
-    same = np.array([0, 0])
-    np.testing.assert_array_equal(gp.put_along_axis(x[:, 0], same, nan, 0, "amin", True), x[:, 0])
-    np.testing.assert_array_equal(gp.put_along_axis(x[:, 0], same, nan[::-1], 0, "amax", False), [np.nan, 2, 4])
     half = x.astype("f2")  # Paddle's CPU has no float16, its GPU does
     np.testing.assert_array_equal(gp.scatter(half, i, half[:2]), [[0, 1], [2, 3], [2, 3]])
 
