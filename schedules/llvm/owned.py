@@ -96,6 +96,8 @@ def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
     if s.acc != nest.dtype or found is None or found.ok is not None:
         return None
     source, at = found.source
+    if len(at) != len(here):  # data reshaped
+        return None
     extents = [T.constant_value(a - b) for a, b in zip(T.extents(source), ctx.sizes.shape(nest.shape), strict=True)]
     if any(T.constant_value(x - c) != 0 for x, c in zip(at, here, strict=True)) or any(d != 0 for d in extents):
         return None

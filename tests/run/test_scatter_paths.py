@@ -412,3 +412,14 @@ def test_symbolic_sizes() -> None:
     for n, w, k in [(7, 3, 100), (7, 64, STREAMED // 256), (7, 64, STREAMED // 256 - 1), (3, 0, 9)]:
         x, s, i = numbers((n, w), "float32"), numbers((k, w), "float32"), rng.integers(-n, n, (k, w))
         assert_same(same_for_all_threads(m, x, i, s), columnwise(x, i, s))
+
+
+def test_data_of_another_rank() -> None:
+    """Rows put into a tensor that is a reshaped input: the copy of data is not one of rows in place."""
+    b = gs.Builder()
+    x, i, s = b.input("x", (40, 6), "float32"), b.input("i", (9,), "int64"), b.input("s", (9,), "float32")
+    b.output(b.put(b.reshape(x, (240,)), i, s, reduction="add"))
+    data, index = numbers((40, 6), "float32"), np.arange(9) * 26 % 240
+    want = data.reshape(-1).copy()
+    np.add.at(want, index, np.ones(9, "float32"))
+    assert_same(b.build()(data, index, np.ones(9, "float32")), want)
