@@ -11,8 +11,18 @@ Sums of 16-bit floats accumulate in float32 and round once.
 
 from __future__ import annotations
 
-from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank, need_same_dtype, truncated_quotient
-from gscompile.dialects._rules import without_nan as ignoring_nan
+from collections.abc import Sequence
+
+from gscompile.dialects._rules import (
+    FLOATS,
+    INTEGERS,
+    beaten,
+    need_dtype,
+    need_rank,
+    need_same_dtype,
+    truncated_quotient,
+    without_nan,
+)
 from gscompile.dims import product, shape_str
 from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
@@ -22,6 +32,15 @@ from gscompile.graph import Value
 _INDEX = ("int32", "int64")
 _ELEMENTS = {"none": "update", "sum": "add", "prod": "mul", "min": "min", "max": "max", "mean": "mean"}
 _ND = {"none": "update", "sum": "add", "sub": "sub", "prod": "mul", "min": "min", "max": "max"}
+
+
+# what a min of nothing is, in float32 and cut to the dtype; a max is its negative
+_HIGHEST = {"float16": float("inf"), "bfloat16": float.fromhex("0x1.fep127")}
+
+
+def _index(op: str, indices: Value, dtypes: Sequence[str] = INTEGERS) -> Value:
+    need_dtype(op, "indices", indices, dtypes)
+    return indices.builder.cast(indices, "int32") if indices.dtype.bits >= 32 else indices
 
 
 # -- gathers ------------------------------------------------------------------------------------------------------------
@@ -51,7 +70,7 @@ def gather_8(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> V
 
 
 def _gather(op: str, data: Value, indices: Value, axis: int, batch_dims: int, negative: bool) -> Value:
-    need_dtype(op, "indices", indices, INTEGERS)
+    indices = _index(op, indices)
     need_rank(op, "data", data, 1, 8)
     return data.builder.take(data, indices, axis, batch_dims, bounds="fill", negative=negative)
 
@@ -63,7 +82,7 @@ def gather_elements_6(data: Tensor, indices: Tensor, axis: int = 0) -> Value:
     indices: int32 or int64, data's rank, 1 or more, and its extents on the other axes.  A negative index counts from the end,
     out of range it is an error.
     """
-    need_dtype("gather_elements_6", "indices", indices, _INDEX)
+    indices = _index("gather_elements_6", indices, _INDEX)
     a = _like_data("gather_elements_6", data, indices, axis)
     b = data.builder
     what = f"gather_elements_6: indices {shape_str(indices.shape)} like data {shape_str(data.shape)}"
@@ -100,7 +119,7 @@ def gather_nd_8(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
 
 
 def _gather_nd(op: str, data: Value, indices: Value, batch_dims: int) -> Value:
-    need_dtype(op, "indices", indices, INTEGERS)
+    indices = _index(op, indices)
     need_rank(op, "data", data, 1, 8)
     need_rank(op, "indices", indices, 1, 8)
     batch = int_of(op, "batch_dims", batch_dims)
@@ -167,7 +186,7 @@ def scatter_update_3(data: Tensor, indices: Tensor, updates: Tensor, axis: int) 
     indices.shape + data.shape[axis + 1:]``.  An index out of ``[0, extent)`` is an error.
     """
     op, b = "scatter_update_3", data.builder
-    need_dtype(op, "indices", indices, INTEGERS)
+    indices = _index(op, indices)
     need_rank(op, "data", data, 1, 8)
     need_rank(op, "indices", indices, 1, 8)
     return b.put(data, indices, updates, axis, negative=False)
@@ -192,8 +211,8 @@ def scatter_elements_update_12(
 
     use_init_val: whether data's own value takes part where something arrives.  Of bool, sum and max are *or*, prod and min
     *and*.  A mean of integers is truncated, as the plugin does; the specification says it rounds down.  Sums of integers
-    wrap.  min and max keep a NaN of data and ignore one of updates; with ``use_init_val=False`` NaN gives NaN, where the plugin
-    gives the dtype's highest or lowest value.
+    wrap.  min and max keep a NaN of data and ignore one of updates; with ``use_init_val=False`` a min of floats is at most
+    float32's highest finite value (bfloat16's of bfloat16), also where there is nothing but NaN, and a max at least its negative.
     """
     return _scatter_elements("scatter_elements_update_12", data, indices, updates, axis, reduction, use_init_val)
 
@@ -202,11 +221,12 @@ def _scatter_elements(
     op: str, data: Value, indices: Value, updates: Value, axis: int, reduction: str, use_init_val: bool
 ) -> Value:
     b = data.builder
-    need_dtype(op, "indices", indices, INTEGERS)
+    indices = _index(op, indices)
     a = _like_data(op, data, indices, axis)
     how, keep = _reduction(op, reduction, _ELEMENTS), flag(op, "use_init_val", use_init_val)
-    if how in ("min", "max") and keep:
-        updates = ignoring_nan(updates, how)
+    if how in ("min", "max"):
+        updates = without_nan(updates, how) if keep else _limited(updates, how)
+        return b.scatter(data, indices, updates, a, reduction=beaten(how), include_self=keep)
     if how == "mean" and data.dtype.kind == "b":
         raise DTypeError(f"{op}: reduction 'mean' is not supported for bool")
     if how != "mean" or data.dtype.is_float:
@@ -217,6 +237,14 @@ def _scatter_elements(
     if data.dtype.name == "uint64":
         return total // b.cast(count, "uint64")
     return b.cast(truncated_quotient(wide, count), data.dtype)
+
+
+def _limited(x: Value, reduction: str) -> Value:
+    """What a min or max of updates alone takes in place of ``x``: the plugin's begins with a finite value."""
+    if not x.dtype.is_float:
+        return x
+    high = _HIGHEST.get(x.dtype.name, float.fromhex("0x1.fffffep127"))
+    return x.builder.where(x < high, x, high) if reduction == "min" else x.builder.where(x > -high, x, -high)
 
 
 def _reduction(op: str, reduction: str, table: dict[str, str]) -> str:
@@ -248,13 +276,13 @@ def scatter_nd_update_15(data: Tensor, indices: Tensor, updates: Tensor, reducti
 
 def _scatter_nd(op: str, data: Value, indices: Value, updates: Value, reduction: str) -> Value:
     b = data.builder
-    need_dtype(op, "indices", indices, _INDEX)
+    indices = _index(op, indices, _INDEX)
     need_rank(op, "data", data, 1, 8)
     need_rank(op, "indices", indices, 1, 8)
     _need_components(op, indices)
     how = _reduction(op, reduction, _ND)
     if how in ("min", "max"):
-        updates = ignoring_nan(updates, how)
+        return b.scatter_nd(data, indices, without_nan(updates, how), reduction=beaten(how))
     if how == "sub" and data.dtype.kind == "b":  # xor: the lowest bit of how many there are
         need_same_dtype(op, "updates", updates, "data", data)
         ones = b.scatter_nd(b.cast(data, "uint8"), indices, b.cast(updates, "uint8"), reduction="add")

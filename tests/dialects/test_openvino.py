@@ -59,9 +59,8 @@ def test_what_differs_and_what_is_refused() -> None:
         gv.scatter_elements_update_12(x > 0, i, x[:1] > 0, 0, "mean")
     with pytest.raises(gs.ShapeError, match="must not be empty"):
         gv.gather_nd_8(x, np.zeros((2, 0), "i4"))
-    big = np.array([2**40 + 1, 2**32, 7])  # the plugin cuts both data and indices to 32 bits
-    np.testing.assert_array_equal(gv.gather_8(big, big[1:], 0), [0, 0])
-    np.testing.assert_array_equal(gv.gather_8(big, np.array([0]), 0), big[:1])
+    big = np.array([2**40 + 1, 2**32, 7])  # the plugin cuts data to 32 bits too
+    np.testing.assert_array_equal(gv.gather_8(big, np.array([0, 2**32 + 1, -(2**33) - 1]), 0), big)
     big = np.array([-7, 2**62], "i8")
     np.testing.assert_array_equal(
         gv.scatter_elements_update_12(big, np.array([0]), big[:1] + 4, 0, "mean"), [-5, 2**62]

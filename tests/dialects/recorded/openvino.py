@@ -32,6 +32,18 @@ def held(d: Draw, shape: Sequence[int], dtype: str) -> Array:
     return x
 
 
+def summed(d: Draw, shape: Sequence[int], dtype: str) -> Array:
+    """Data for sums and products: small whole numbers where the plugin rounds in its own way."""
+    return held(d, shape, dtype) if dtype in ("float16", "float32") else whole(d, shape, dtype)
+
+
+def wide(d: Draw, i: Array) -> Array:
+    """Indices, now and then with more bits than the 32 that the plugin looks at."""
+    if i.dtype != "int64" or d.maybe(0.7):
+        return i
+    return np.asarray(i + d.rng.integers(-3, 4, i.shape) * 2**32)
+
+
 def gather(version: int) -> Callable[[Draw], Call]:
     def draw(d: Draw) -> Call:
         shape = d.shape(d.integer(1, 6))
@@ -43,7 +55,7 @@ def gather(version: int) -> Callable[[Draw], Call]:
             grid[0] += 1
         wild = 0.3 if len(shape) > 1 else 0  # of data with one axis the plugin may read what lies beside it
         i = d.index(grid, shape[axis], d.choice(("int64", "int32", "int8", "uint8", "int16", "uint16")), wild=wild)
-        i = np.asarray(np.clip(i, -(2**31), 2**31 - 1).astype(i.dtype))  # the plugin cuts indices to 32 bits
+        i = wide(d, i)
         if d.maybe(0.05):
             axis += len(shape)
         options = {"axis": axis}
@@ -103,7 +115,7 @@ def scatter_update(d: Draw) -> Call:
     axis = d.axis(len(shape))
     a = axis % len(shape)
     grid = d.shape(d.integer(1, 2)) if shape[a] else (0,)
-    i = d.index(grid, shape[a], d.choice(("int64", "int32", "int8", "uint8")), negative=False)
+    i = wide(d, d.index(grid, shape[a], d.choice(("int64", "int32", "int8", "uint8")), negative=False))
     dtype = d.choice(DTYPES)
     points = [*shape[:a], *grid, *shape[a + 1 :]]
     if d.maybe(0.08):
@@ -117,7 +129,7 @@ def scatter_elements(version: int) -> Callable[[Draw], Call]:
         axis = d.axis(len(shape))
         other = [n if d.maybe(0.5) else d.integer(min(n, 1), n) for n in shape]
         other[axis] = d.integer(1, 6) if shape[axis] else 0
-        i = d.index(other, shape[axis], d.choice(("int64", "int32", "int8", "uint8")))
+        i = wide(d, d.index(other, shape[axis], d.choice(("int64", "int32", "int8", "uint8"))))
         points = [*other]
         if d.maybe(0.06):
             points[d.axis(len(points))] += 1
@@ -125,15 +137,14 @@ def scatter_elements(version: int) -> Callable[[Draw], Call]:
         if version == 12:
             how = d.choice(("none", "sum", "prod", "min", "max", "mean"))
             options |= {"reduction": how, "use_init_val": d.maybe(0.5)}
-            if how == "none" or (how in ("min", "max") and options["use_init_val"]):
+            if how in ("none", "min", "max"):
                 x, u = held(d, shape, dtype), held(d, points, dtype)
             elif how == "mean" and dtype in INTEGERS and numpy_dtype(dtype).kind == "i":
                 x, u = (d.rng.integers(-9, 9, s).astype(dtype) for s in (shape, points))
             else:
-                x, u = whole(d, shape, dtype), whole(d, points, dtype)
-            rough = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "float64": 1e-6}.get(dtype, 0)
-            function = "scatter_elements_update_12"
-            return Call(function, (x, i, u), options, rtol=rough if how == "mean" else 0, signed_zero=False)
+                x, u = summed(d, shape, dtype), summed(d, points, dtype)
+            rough = {"bfloat16": 2e-2, "float64": 1e-6}.get(dtype, 0) if how == "mean" else 0
+            return Call("scatter_elements_update_12", (x, i, u), options, rtol=rough)
         return Call("scatter_elements_update_3", (held(d, shape, dtype), i, held(d, points, dtype)), options)
 
     return draw
@@ -155,9 +166,10 @@ def scatter_nd(version: int) -> Callable[[Draw], Call]:
         if version == 15:
             options = {"reduction": how}
         exact = version == 15 and how in ("sum", "sub", "prod")
-        values = whole if exact else held
-        function = f"scatter_nd_update_{version}"
-        return Call(function, (values(d, shape, dtype), i, values(d, points, dtype)), options, signed_zero=False)
+        values = summed if exact else held
+        return Call(
+            f"scatter_nd_update_{version}", (values(d, shape, dtype), wide(d, i), values(d, points, dtype)), options
+        )
 
     return draw
 
