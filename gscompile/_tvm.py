@@ -135,6 +135,19 @@ def hidden(x: Expr) -> Expr:
     return tirx.BitwiseXor(x, tirx.const(0, dtype_of(x)))
 
 
+def uncast(x: Expr) -> Expr:
+    """An integer without the casts to wider types, and the zeros of :func:`hidden`, around it."""
+    if isinstance(x, tirx.Cast) and _bits(x) >= _bits(x.value):
+        return uncast(x.value)
+    if isinstance(x, tirx.BitwiseXor) and constant_value(x.b) == 0:
+        return uncast(x.a)
+    return x
+
+
+def _bits(x: Expr) -> int:
+    return int(x.ty.dtype.bits)
+
+
 def _rising(x: Expr) -> Expr:
     """``x`` as a dividend: hidden where it falls as a variable in it rises.
 

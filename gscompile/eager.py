@@ -274,7 +274,8 @@ class Call:
 
     def add(self, builder: Builder) -> Any:
         """Add to a graph."""
-        return self.with_tensors(builder._value(self.op, name, x) for name, x in self.operands())
+        with builder._within(self.op):
+            return self.with_tensors(builder._value(self.op, name, x) for name, x in self.operands())
 
     def run(self, in_place: str | None) -> Any:
         """Compile, unless that was done before, and run."""
@@ -318,7 +319,8 @@ class Call:
         b = Builder(self.op)
         types = zip(names, pattern, views, strict=True)
         inputs = [b.input("out_" if n == "out" else n, shape, v.dtype) for n, shape, v in types]
-        result = self.with_tensors(iter(inputs))
+        with b._within(self.op):
+            result = self.with_tensors(iter(inputs))
         b.output(*(result if isinstance(result, (list, tuple)) else [result]))
         return b
 

@@ -25,6 +25,7 @@ class Value:
         type: shape and dtype.
         op: what computes it, with its attributes.
         args: the values it is computed from.
+        scope: the function that added it, where that is not the builder's own: a dialect's, or a model's node.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Value:
     op: Operator
     args: tuple[Value, ...]
     builder: Builder = field(repr=False)
+    scope: str = ""
 
     @property
     def shape(self) -> Shape:

@@ -34,7 +34,7 @@ from gscompile.nests import (
 )
 from gscompile.ops.base import Coords, Inline, Leaf, Sizes
 from gscompile.ops.elementwise import POINTWISE, cast, constant
-from gscompile.ops.gather import Addressing, Gather
+from gscompile.ops.gather import Gather
 from gscompile.ops.movement import Slice
 from gscompile.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords
 from gscompile.ops.scatter import Scatter
@@ -43,18 +43,6 @@ from gscompile.types import DTYPES, DType, TensorType
 from schedules import Checked, Context, Rule, Target, schedule
 
 WORKSPACE_ALIGN = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What a failed index check means to the user."""
-
-    op: str
-    tensor: str
-    addressing: Addressing
-    data_shape: Shape
-    index_shape: Shape
-    index_dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +65,19 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A PrimFunc and what a caller must know of it."""
+    """A PrimFunc and what a caller must know of it.
+
+    Attributes:
+        symbols: the sizes that it takes, in its order.
+        checks: the gather or scatter whose indices each slot of its status is about.
+        in_place: output number -> the input whose memory it may take over.
+    """
 
     func: PrimFunc
     graph: Graph
     target: Target
     symbols: tuple[str, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[Value, ...]
     in_place: Mapping[int, Value]
     stats: Stats
 
@@ -165,7 +159,7 @@ class Lowering:
             self.workspace.buffer,
             deterministic,
         )
-        self.checks: list[Check] = []
+        self.checks: list[Value] = []
         self.kernels: list[tuple[str, str]] = []
         self.body: list[Stmt] = []
 
@@ -215,7 +209,7 @@ class Lowering:
         a, data, index = op.addressing, value.args[0], value.args[1]
         element = self.element(index)
         slot = len(self.checks)
-        self.checks.append(Check(value.name, index.name, a, data.shape, index.shape, index.dtype))
+        self.checks.append(value)
         return CheckNest(
             f"{value.name}_check",
             a.map.grid_shape(index.shape),

@@ -9,18 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gscompile import _tvm as T
 from gscompile.arrays import Device, View
-from gscompile.bounds import Bounds
 from gscompile.call import Call, Extents, Signature, Start, prepared, quick_call
 from gscompile.device import CUDA, HOST, Runner, Status
-from gscompile.dims import Shape, evaluate, shape_str
 from gscompile.errors import ArgumentError, BoundsError, DeviceError, TargetError
 from gscompile.graph import Graph, Value
-from gscompile.lower import Check, Lowered, Stats, lower
+from gscompile.lower import Lowered, Stats, lower
 from gscompile.nests import status_length
+from gscompile.report import bounds_error
 from gscompile.targets import Resolved, resolve
 from gscompile.threads import get_num_threads
 
@@ -262,8 +259,7 @@ class Module:
     def _bounds_error(self, status: Status, sizes: Mapping[str, int]) -> BoundsError:
         """What the kernel's record means."""
         slot = next(k for k in range(len(self._lowered.checks)) if status[1 + 2 * k] != T.INT64_MAX)
-        check = self._lowered.checks[slot]
-        return bounds_error(check, int(status[1 + 2 * slot]), int(status[2 + 2 * slot]), sizes)
+        return bounds_error(self._lowered.checks[slot], int(status[1 + 2 * slot]), int(status[2 + 2 * slot]), sizes)
 
 
 _NOTHING = ctypes.c_void_p(0)
@@ -296,24 +292,3 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"<bound call of {self._module!r}>"
-
-
-def bounds_error(check: Check, position: int, value: int, sizes: Mapping[str, int]) -> BoundsError:
-    """The error for the index at a row-major position of the index tensor."""
-    shape: Shape = tuple(evaluate(d, sizes) for d in check.index_shape)
-    data: Shape = tuple(evaluate(d, sizes) for d in check.data_shape)
-    at = tuple(int(c) for c in np.unravel_index(position, shape)) if shape else ()  # type: ignore[arg-type]
-    a = check.addressing
-    component = 0 if a.map.vector_axis is None else at[a.map.vector_axis]
-    axis = a.map.indexed_axes[component]
-    size = evaluate(data[axis], sizes)
-    count = size - evaluate(a.map.slice_size(axis), sizes) + 1
-    if check.index_dtype.name == "uint64" and value < 0:
-        value += 1 << 64
-    where = f"{check.op}: {check.tensor}{list(at) if at else ''} = {value}"
-    if a.bounds is not Bounds.RAISE or count <= 0:
-        message = f"{where} has nowhere to point to: axis {axis} of data {shape_str(data)} has no valid position"
-        return BoundsError(message, op=check.op, tensor=check.tensor, position=at, value=value)
-    low = -size if a.negative and check.index_dtype.kind == "i" else 0
-    message = f"{where} is out of range for axis {axis} of data {shape_str(data)}: valid are {low} to {count - 1}"
-    return BoundsError(message, op=check.op, tensor=check.tensor, position=at, value=value, valid=(low, count - 1))

@@ -6,7 +6,8 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -69,6 +70,7 @@ class GraphBuilder:
         self._names: set[str] = set()
         self._constraints: list[tuple[int, Constraint]] = []  # with the number of the value that needs it
         self._outputs: list[Value] = []
+        self._scope = ""
 
     # -- adding values
 
@@ -85,9 +87,29 @@ class GraphBuilder:
         elif name in self._names:
             raise GraphError(f"{op.name}: the name {name!r} is already used in builder {self.name!r}")
         self._names.add(name)
-        value = Value(name, type, op, tuple(args), self._self())
+        value = Value(name, type, op, tuple(args), self._self(), self._scope)
         self._values.append(value)
         return value
+
+    @contextmanager
+    def _within(self, scope: str) -> Iterator[None]:
+        """What is added, and what goes wrong, is known as this function's; of functions that call others, the outermost's.
+
+        Args:
+            scope: what errors call it.
+        """
+        if self._scope:
+            yield
+            return
+        self._scope = scope
+        try:
+            yield
+        except GSError as e:
+            if not str(e).startswith(scope):
+                e.args = (f"{scope}: {e}", *e.args[1:])
+            raise
+        finally:
+            self._scope = ""
 
     def _self(self) -> Builder:
         return self  # type: ignore[return-value]

@@ -8,7 +8,7 @@ from typing import Any
 from gscompile.bounds import Bounds
 from gscompile.bounds import bounds as bounds_of
 from gscompile.dims import Shape, product, shape_str
-from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
+from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axis_of, flag, int_of, ints_of, scalar_of
 from gscompile.graph import Value
 from gscompile.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
@@ -17,6 +17,7 @@ from gscompile.ops.movement import Full
 from gscompile.ops.scatter import Scatter
 from gscompile.reductions import Reduction
 from gscompile.reductions import reduction as reduction_of
+from gscompile.report import empty_axis
 from gscompile.types import TensorType
 
 
@@ -314,14 +315,9 @@ class IndexOps(GraphBuilder):
         policy = bounds_of(bounds, op)
         points = product(index.shape[j] for j in map.grid_axes)
         if policy in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP) and isinstance(points, int) and points > 0:
-            for axis in map.indexed_axes:
-                size = data.shape[axis]
-                if size == 0:
-                    raise BoundsError(
-                        f"{op}: axis {axis} of data {shape_str(data.shape)} is empty, and index {shape_str(index.shape)} is not",
-                        op=op,
-                        tensor=index.name,
-                    )
+            for k, axis in enumerate(map.indexed_axes):
+                if data.shape[axis] == 0:
+                    raise empty_axis(self._scope or op, data, index, map, k)
         return Addressing(map, policy, flag(op, "negative", negative))
 
     # -- the maps, from a user's arguments

@@ -144,7 +144,8 @@ class _Import:
         for k, proto in enumerate(nodes):
             where = f"node {proto.name!r} ({proto.op_type})" if proto.name else f"node {k} ({proto.op_type})"
             try:
-                results = self.node(proto, scope, domains, outer)
+                with self.b._within(where):
+                    results = self.node(proto, scope, domains, outer)
                 for j, name in enumerate(proto.output):
                     t = results[j] if j < len(results) else None
                     if not name:

@@ -211,11 +211,17 @@ def _chunked(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim) -> Stmt:
         return T.let("owners", T.maximum(T.quotient(ctx.threads, chunks), T.const(1)), units)
 
     def total(c: list[Expr]) -> Stmt:
-        value = base(nest, acc, c)
-        for g in range(most):
-            there = T.load(copies, T.const(g) if isinstance(count, int) else T.minimum(T.const(g), chunks - 1), *c)
-            more = nest.op.reduction.combine(acc, value, there)
-            value = more if isinstance(count, int) else T.select(T.const(g) < chunks, more, value)
-        return T.store(nest.out, c, nest.op.finish(nest.dtype, value, None))
+        # step by step in a register: of one nested expression TVM's simplifier tries every way through it
+        register, zero = T.buffer("total", [1], acc.tir, align=acc.itemsize, scope="local"), T.const(0)
+
+        def add(g: int) -> Stmt:
+            there = T.load(copies, T.const(g), *c)
+            more = nest.op.reduction.combine(acc, T.load(register, zero), there)
+            step = T.store(register, [zero], more)
+            return step if isinstance(count, int) else T.if_(T.const(g) < chunks, step)
+
+        value = nest.op.finish(nest.dtype, T.load(register, zero), None)
+        steps = [T.store(register, [zero], base(nest, acc, c)), *map(add, range(most))]
+        return T.seq(T.allocate(register), *steps, T.store(nest.out, c, value))
 
     return T.seq(T.parallel(ctx.threads, share), over_box(ctx, nest.shape, 1 + most, lambda: Piece(total)))

@@ -6,10 +6,13 @@ A comparison is counted under (dialect, function, judge); the table of the docum
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -89,6 +92,8 @@ class Against:
         want, got = outcome(theirs), outcome(ours)
         if isinstance(got, Refused) and not isinstance(got.error, gs.GSError):
             raise got.error
+        if isinstance(got, Refused) and isinstance(got.error, gs.BoundsError):
+            self.names_an_argument(got.error)
         if isinstance(want, Refused) and isinstance(want.error, Ended):
             ENDED[self.dialect, self.function, self.judge] += 1
             warnings.warn(f"{self.judge} ended in {label} ({want.error}); ours {_brief(got)}", stacklevel=2)
@@ -108,6 +113,17 @@ class Against:
             except AssertionError as error:
                 raise AssertionError(f"{self.function} {label} against {self.judge}: {error}") from None
         return True
+
+    def names_an_argument(self, error: gs.BoundsError) -> None:
+        """An index out of range is reported in the framework's words: the function, and the argument that holds it."""
+        function = getattr(import_module(f"gscompile.dialects.{self.dialect}"), self.function, None)
+        if function is None or not inspect.isfunction(function):
+            return
+        arguments = inspect.signature(function).parameters
+        said = f"{self.function}: {error} (tensor {error.tensor!r})"
+        assert str(error).startswith(f"{error.op}: "), said
+        assert error.op.lower().startswith(self.function.lower()), said
+        assert any(re.fullmatch(rf"{name}(_\d+)?", error.tensor) for name in arguments), said
 
     def differs(self, ours: Callable[[], Any], theirs: Callable[[], Any], want: Any) -> None:
         """A deliberate difference, which the function's docstring states: theirs is not ``want``, ours is.
