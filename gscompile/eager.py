@@ -11,7 +11,9 @@ of its graph.  In a call with arrays alone, the function is traced, compiled for
 compiled module is kept.
 
 Parameters that are annotated with ``Tensor`` (or ``Tensor | None``, ``Tensor | float``, ``Sequence[Tensor]``) hold tensors;
-all others are attributes, whose values are part of what a module is kept under.
+all others are attributes, whose values are part of what a module is kept under.  Extents of the result that are given as numbers,
+``num_segments: Size`` or ``shape: Sequence[Size]``, are treated as extents of an argument: a tensor of shape (number, 0), which
+takes no memory, brings each of them into the graph.
 
 Modules are kept for a *kind* of call: the function, its attributes, the tensors' dtypes, ranks and device, and which axes
 have extent 0 or 1 (these never stand for a size of another call: an extent of 1 may broadcast).  The first call of a kind
@@ -35,18 +37,21 @@ from gscompile import arrays
 from gscompile.arrays import View
 from gscompile.errors import ArgumentError, GSError
 from gscompile.graph import Value
+from gscompile.types import DTYPES
 
 if TYPE_CHECKING:
     from gscompile.builder import Builder
     from gscompile.module import Module
 
 Tensor: TypeAlias = Value  # for a caller also an array of whatever library
+Size: TypeAlias = Any  # an int; in a graph also a symbolic size
 F = TypeVar("F", bound=Callable[..., Any])
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 Pattern: TypeAlias = tuple[tuple[int | str, ...], ...]
 
 MAX_KINDS = 256  # kinds of calls whose modules are kept
 MAX_MODULES = 8  # modules of one kind
+LONGEST = 1 << 40  # a longer axis is left to the function, which may have something to say about it
 
 
 class CacheInfo(NamedTuple):
@@ -173,6 +178,7 @@ class Cache:
 
 
 _CACHE = Cache()
+_NOTHING = DTYPES["uint8"]
 
 
 def cache_info() -> CacheInfo:
@@ -204,6 +210,7 @@ def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
         return functools.partial(operator, in_place=in_place)
     signature = inspect.signature(function)
     tensors = [n for n, p in signature.parameters.items() if re.search(r"\bTensor\b", str(p.annotation))]
+    sizes = [n for n, p in signature.parameters.items() if re.search(r"\bSize\b", str(p.annotation))]
     if in_place is not None and in_place not in tensors:
         raise ArgumentError(f"{function.__name__}: in_place names a parameter that holds a tensor; got {in_place!r}")
 
@@ -214,7 +221,7 @@ def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
         except TypeError as e:
             raise ArgumentError(f"{function.__name__}: {e}") from None
         bound.apply_defaults()
-        found = Call(function, signature, dict(bound.arguments), tensors)
+        found = Call(function, signature, dict(bound.arguments), tensors, sizes)
         builder = found.builder()
         return found.run(in_place) if builder is None else found.add(builder)
 
@@ -229,6 +236,7 @@ class Call:
     signature: inspect.Signature
     arguments: dict[str, Any]
     tensors: Sequence[str]
+    sizes: Sequence[str]
 
     @property
     def op(self) -> str:
@@ -260,11 +268,22 @@ class Call:
         """The graph that the call adds to; None where all its tensors are arrays."""
         return next((x.builder for _, x in self.operands() if isinstance(x, Value)), None)
 
-    def with_tensors(self, tensors: Iterator[Any]) -> Any:
-        """What the function gives for these tensors, in the order of :meth:`operands`."""
+    def lengths(self) -> Iterator[tuple[str, int]]:
+        """The sizes, with names; those of a sequence as ``name_0, name_1, ..``."""
+        for name in self.sizes:
+            x = self.arguments[name]
+            many = isinstance(x, (list, tuple))
+            yield from (
+                (f"{name}_{k}" if many else name, int(n)) for k, n in enumerate(x if many else [x]) if _varies(n)
+            )
+
+    def with_tensors(self, tensors: Iterator[Any], lengths: Iterator[Any] | None = None) -> Any:
+        """What the function gives for these tensors, and sizes, in the order of :meth:`operands` and :meth:`lengths`."""
         arguments = {}
         for name, x in self.arguments.items():
-            if name in self.tensors and self._is_sequence(name):
+            if name in self.sizes and lengths is not None:
+                arguments[name] = _replaced(x, lengths.__next__)
+            elif name in self.tensors and self._is_sequence(name):
                 arguments[name] = [next(tensors) for _ in x]
             else:
                 arguments[name] = x if self._is_attribute(name) else next(tensors)
@@ -294,7 +313,16 @@ class Call:
                 f"{self.op}: an array or a value of a builder is needed among {', '.join(self.tensors)}"
             )
         target = "llvm" if views[0].device[0] == "cpu" else "cuda"
-        attributes = [(n, _frozen(self.op, n, x)) for n, x in self.arguments.items() if self._is_attribute(n)]
+        for name, length in self.lengths():
+            array, v = arrays.empty("numpy" if target == "llvm" else "tvm", (length, 0), _NOTHING, views[0].device)
+            names.append(f"{name}_size")
+            given.append(array)
+            views.append(v)
+        attributes = [
+            (n, _frozen(self.op, n, _replaced(x, lambda: None) if n in self.sizes else x))
+            for n, x in self.arguments.items()
+            if self._is_attribute(n)
+        ]
         kinds = [
             (n, v.dtype.name, tuple(d if d < 2 else -1 for d in v.shape)) for n, v in zip(names, views, strict=True)
         ]
@@ -320,9 +348,22 @@ class Call:
         types = zip(names, pattern, views, strict=True)
         inputs = [b.input("out_" if n == "out" else n, shape, v.dtype) for n, shape, v in types]
         with b._within(self.op):
-            result = self.with_tensors(iter(inputs))
+            count = len(list(self.operands()))
+            result = self.with_tensors(iter(inputs[:count]), (x.shape[0] for x in inputs[count:]))
         b.output(*(result if isinstance(result, (list, tuple)) else [result]))
         return b
+
+
+def _varies(n: Any) -> bool:
+    """Whether a number is taken as an extent that another call may have otherwise; of 0 and 1 see the module's text."""
+    return isinstance(n, (int, np.integer)) and not isinstance(n, bool) and 2 <= int(n) <= LONGEST
+
+
+def _replaced(x: Any, size: Callable[[], Any]) -> Any:
+    """A size, or a sequence of them, with others in place of those that vary."""
+    if isinstance(x, (list, tuple)):
+        return [size() if _varies(n) else n for n in x]
+    return size() if _varies(x) else x
 
 
 def _frozen(op: str, name: str, x: Any) -> Hashable:

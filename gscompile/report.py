@@ -21,6 +21,7 @@ from gscompile.graph import Value
 from gscompile.index_map import IndexMap
 from gscompile.ops.base import Inline, Sizes, shape_symbols
 from gscompile.ops.gather import Gather
+from gscompile.ops.leaf import Constant
 from gscompile.ops.scatter import Scatter
 from gscompile.types import TensorType
 
@@ -96,17 +97,18 @@ def origin(value: Value, position: tuple[int, ...], sizes: Sizes) -> Origin:
         return Origin(value.name, position, True)
     reader = _Reader(value, sizes, {})
     x = T.simplify(reader(*map(T.const, position)))
-    sources = {}
+    sources: set[tuple[str, tuple[int | None, ...]]] = set()
     for _, buffer, coords in T.reads(x):
         at = tuple(map(T.constant_value, coords))
         if None in at:
             break
-        sources[buffer.name, at] = buffer
+        sources.add((buffer.name, at))
     else:
-        if len(sources) == 1:
-            ((name, at),) = sources
-            rank = next(v.rank for v in reader.seen.values() if v.name == name)
-            return Origin(name, at[:rank], T.as_load(T.uncast(x)) is not None)  # type: ignore[arg-type]
+        known = {v.name: v for v in reader.seen.values()}
+        inputs = [s for s in sources if not isinstance(known[s[0]].op, Constant)]
+        if len(inputs) == 1 or len(sources) == 1:
+            name, at = inputs[0] if inputs else next(iter(sources))
+            return Origin(name, at[: known[name].rank], T.as_load(T.uncast(x)) is not None)  # type: ignore[arg-type]
     return Origin(value.name, position, True)
 
 

@@ -28,7 +28,7 @@ from gscompile.builder import Builder
 from gscompile.computation import Computation, computation
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank, rounding
 from gscompile.dims import Dim, Shape, shape_str
-from gscompile.eager import Tensor, operator
+from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
 from gscompile.frontend.movement import slice_of
@@ -562,7 +562,7 @@ def _largest(segment_ids: Tensor) -> Value:
 
 @operator
 def _segment(
-    data: Tensor, segment_ids: Tensor, op: str, num_segments: int, unique_indices: bool, mode: str | None
+    data: Tensor, segment_ids: Tensor, op: str, num_segments: Size, unique_indices: bool, mode: str | None
 ) -> Value:
     b, how = data.builder, _SEGMENT[op]
     if data.dtype.kind == "b" and how in ("add", "mul"):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank
 from gscompile.dims import Dim, as_shape, shape_str
-from gscompile.eager import Tensor, operator
+from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
 from gscompile.graph import Value
@@ -108,7 +108,7 @@ def gather_nd(data: Tensor, indices: Tensor) -> Value:
 
 
 @operator
-def scatter_nd(data: Tensor, indices: Tensor, shape: Sequence[int]) -> Value:
+def scatter_nd(data: Tensor, indices: Tensor, shape: Sequence[Size]) -> Value:
     """Writes data to zeros of a shape at the index vectors along indices' first axis; the last of duplicates wins.
 
     data: ``indices.shape[1:] + shape[m:]`` for vectors of length m; shape: a list of ints (or, with values, of symbolic sizes).

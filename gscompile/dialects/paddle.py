@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from gscompile.dialects._rules import FLOATS, from_zero, need_dtype, need_rank, need_same_dtype, without_nan
 from gscompile.dims import Dim, as_shape, product, shape_str
-from gscompile.eager import Tensor, operator
+from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
 from gscompile.graph import Value
@@ -92,7 +92,7 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
 
 
 @operator
-def scatter_nd(index: Tensor, updates: Tensor, shape: Sequence[int], name: str | None = None) -> Value:
+def scatter_nd(index: Tensor, updates: Tensor, shape: Sequence[Size], name: str | None = None) -> Value:
     """:func:`scatter_nd_add` to zeros of a shape, a list of ints (or, with values, of symbolic sizes)."""
     base = updates.builder.zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
     return _scatter_nd_add("scatter_nd", base, index, updates)

@@ -41,7 +41,7 @@ from gscompile.dialects._rules import (
     without_nan,
 )
 from gscompile.dims import Dim, as_shape, product, shape_str
-from gscompile.eager import Tensor, operator
+from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import int_of, named
 from gscompile.graph import Value
@@ -162,7 +162,7 @@ def gather_nd(
 def scatter_nd(
     indices: Tensor,
     updates: Tensor,
-    shape: Sequence[int],
+    shape: Sequence[Size],
     bad_indices_policy: str = "",
     name: str | None = None,
     *,
@@ -291,7 +291,7 @@ def _no_bool(op: str, x: Value) -> None:
 
 @operator
 def unsorted_segment_sum(
-    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+    data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """The sum of data's slices for each segment id, 0 where there is none.
 
@@ -304,7 +304,7 @@ def unsorted_segment_sum(
 
 @operator
 def unsorted_segment_prod(
-    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+    data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_sum` for products: 1 where there is none; segment_ids: int32 or int64."""
     return _unsorted("unsorted_segment_prod", data, segment_ids, num_segments, "mul", 1, device, _INDEX)
@@ -312,7 +312,7 @@ def unsorted_segment_prod(
 
 @operator
 def unsorted_segment_max(
-    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+    data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_sum` for the largest: the dtype's lowest finite value where there is none, and never below it.
 
@@ -324,7 +324,7 @@ def unsorted_segment_max(
 
 @operator
 def unsorted_segment_min(
-    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+    data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_max` for the smallest: the dtype's highest finite value where there is none."""
     return _unsorted("unsorted_segment_min", data, segment_ids, num_segments, "min", _limits(data)[1], device, _INDEX)
@@ -332,7 +332,7 @@ def unsorted_segment_min(
 
 @operator
 def unsorted_segment_mean(
-    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+    data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_sum` divided by the number of slices.
 
@@ -347,7 +347,7 @@ def unsorted_segment_mean(
 
 @operator
 def unsorted_segment_sqrt_n(
-    data: Tensor, segment_ids: Tensor, num_segments: int, name: str | None = None, *, device: str = "cpu"
+    data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_sum` divided by the square root of the number of slices; data: a float dtype."""
     if not data.dtype.is_float:
@@ -460,27 +460,27 @@ def _rows(op: str, ids: Any, num_segments: Any) -> Any:
 
 
 @operator
-def _segment_sum(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+def _segment_sum(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_sum", data, segment_ids, num_segments, "add", 0)
 
 
 @operator
-def _segment_prod(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+def _segment_prod(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_prod", data, segment_ids, num_segments, "mul", 1)
 
 
 @operator
-def _segment_max(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+def _segment_max(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_max", data, segment_ids, num_segments, "max", 0)
 
 
 @operator
-def _segment_min(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+def _segment_min(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_min", data, segment_ids, num_segments, "min", 0)
 
 
 @operator
-def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: int) -> Value:
+def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     b = data.builder
     total = _sorted("segment_mean", data, segment_ids, num_segments, "add", 0)
     ones = b.full(segment_ids.shape, 1, "int64" if data.dtype.is_float else data.dtype)

@@ -253,3 +253,16 @@ def test_changed_nodes() -> None:
             ok = attempt(other)
             taken, refusals = taken + ok, refusals + (not ok)
     assert taken > 100 and refusals > 100
+
+
+def test_an_index_out_of_range_names_the_node_and_the_input() -> None:
+    """Though the index is computed from an input and an initialiser."""
+    nodes = [node("Constant", "", "one", value=h.make_tensor("one", 7, [], [1])), node("Add", "i one", "j")]
+    look = h.make_node("Gather", ["x", "j"], ["y"], "look")
+    m = gs.onnx.import_model(
+        model([*nodes, look], {"x": (F, ["n", 3]), "i": ("int64", [2])}, {"y": F}, opset=21)
+    ).build()
+    assert m(np.ones((5, 3), F), np.array([0, 3])).shape == (2, 3)
+    with pytest.raises(gs.BoundsError, match=r"^node 'look' \(Gather\): i\[1\] gives 5, which is out of range") as e:
+        m(np.ones((5, 3), F), np.array([0, 4]))
+    assert (e.value.op, e.value.tensor, e.value.position, e.value.value) == ("node 'look' (Gather)", "i", (1,), 5)

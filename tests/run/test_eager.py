@@ -225,3 +225,32 @@ def test_many_threads_compile_once() -> None:
     assert not wrong
     info = gs.cache_info()
     assert (info.misses, info.hits) == (1, 159)
+
+
+def test_sizes_given_as_numbers_are_compiled_for_twice() -> None:
+    """Extents of the result become symbolic as those of tensors do."""
+    from gscompile.dialects import jax as gj
+    from gscompile.dialects import paddle as gp
+    from gscompile.dialects import tensorflow as gtf
+
+    gs.cache_clear()
+    ids = np.array([0, 1, 1])
+    for n in (2, 3, 4, 7, 40, 41):
+        got = gtf.unsorted_segment_sum(np.ones(3, "f4"), ids, n)
+        assert got.tolist() == [1, 2, *[0] * (n - 2)]
+    assert gs.cache_info().misses == 2
+    for n in (0, 1):
+        with pytest.raises(gs.BoundsError, match="unsorted_segment_sum"):
+            gtf.unsorted_segment_sum(np.ones(3, "f4"), ids, n)
+    gs.cache_clear()
+    for n in (2, 5, 9):
+        got = gtf.scatter_nd(np.array([[0, 1]]), np.ones((1, 4), "f4"), [n, n + 1, 4])
+        assert got.shape == (n, n + 1, 4) and got.sum() == 4 == got[0, 1].sum()
+        assert gp.scatter_nd(np.array([[1]]), np.ones(1, "f4"), (n,)).tolist() == [0, 1, *[0] * (n - 2)]
+        assert gj.segment_sum(np.ones(3, "f4"), ids, n).tolist() == [1, 2, *[0] * (n - 2)]
+    assert gs.cache_info().misses == 6
+    gs.cache_clear()
+    for rows in (3, 4, 6):  # as many rows as segments, and then not
+        assert gtf.unsorted_segment_sum(np.ones((rows, 2), "f4"), np.zeros(rows, "i4"), rows)[0].tolist() == [rows] * 2
+    assert gtf.unsorted_segment_sum(np.ones((5, 2), "f4"), np.zeros(5, "i4"), 8).shape == (8, 2)
+    assert gs.cache_info().misses == 3

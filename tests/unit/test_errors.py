@@ -884,6 +884,36 @@ def test_an_index_that_is_computed_is_checked() -> None:
     with pytest.raises(BoundsError) as caught:
         module(np.zeros(5, "f4"), np.array([0, 3, 2]))
     assert (caught.value.op, caught.value.position, caught.value.value) == ("shifted", (1,), 5)
+    check(caught.value, BoundsError, ("shifted: i[1] gives 5, which is out of range", "axis 0", "(5,)", "-5 to 4"))
+
+
+def test_an_index_is_followed_to_the_argument_it_came_from() -> None:
+    b = gs.Builder("net")
+    d, i, j = b.input("d", (5, 7), "float32"), b.input("i", ("n", 1), "int32"), b.input("j", (2,), "int64")
+    grid = [b.broadcast_to(b.cast(x, "int64"), (i.shape[0], 2)) for x in (i, j)]
+    b.output(b.gather_nd(d, b.stack(grid, 2)))
+    module = b.build()
+    data, rows, columns = np.zeros((5, 7), "f4"), np.array([[0], [4], [1]], "i4"), np.array([6, -7])
+    assert module(data, rows, columns).shape == (3, 2)
+    for bad_rows, bad_columns, tensor, position, value in [
+        (np.array([[0], [5], [1]], "i4"), columns, "i", (1, 0), 5),
+        (rows, np.array([6, 7]), "j", (1,), 7),
+    ]:
+        with pytest.raises(BoundsError) as caught:
+            module(data, bad_rows, bad_columns)
+        e = caught.value
+        assert (e.tensor, e.position, e.value) == (tensor, position, value)
+        assert f"{tensor}{list(position)} = {value} is out of range" in str(e)
+    named = gs.Builder("net")
+    i, d = named.input("i", (3,), "int64"), named.input("d", (5,), "float32")
+    named.output(named.take(d, named.take(named.input("r", (3,), "int64"), i, name="row")))
+    with pytest.raises(BoundsError, match=r"row\[1\] = 6 is out"):  # a name of its own tells more
+        named.build()(np.array([0, 2, 0]), np.zeros(5, "f4"), np.array([0, 1, 6]))
+    mixed = gs.Builder("net")
+    i, j = mixed.input("i", (3,), "int64"), mixed.input("j", (3,), "int64")
+    mixed.output(mixed.take(mixed.input("d", (5,), "float32"), i + j))
+    with pytest.raises(BoundsError, match=r"add_\d+\[1\] = 6 is out"):  # of two inputs, neither alone
+        mixed.build()(np.array([0, 4, 0]), np.array([0, 2, 0]), np.zeros(5, "f4"))
 
 
 # -- cuda without a GPU -----------------------------------------------------------------------------------------------
