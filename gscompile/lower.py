@@ -182,11 +182,13 @@ class Lowering:
         rule, stmt = schedule(nest, self.context, self.rules)
         check = nest.check if isinstance(nest, (MapNest, ScatterNest)) else None
         if isinstance(stmt, Checked):
-            assert check is not None, f"rule {rule} has taken over a check that {nest.name} does not have"
+            assert isinstance(nest, (MapNest, ScatterNest)) and check is not None, (
+                f"rule {rule} has taken over a check that {nest.name} does not have"
+            )
             failed = status_failed(self.status)
             in_place = nest.in_place if isinstance(nest, ScatterNest) else None
-            if in_place is not None:
-                self.body.append(T.if_(T.all_of([self.context.guard, in_place]), self.scheduled(check)))
+            if first := [c for c in (in_place, self.idle(nest)) if c is not None]:
+                self.body.append(T.if_(T.all_of([self.context.guard, T.any_of(first)]), self.scheduled(check)))
             stmt = T.seq(stmt.stmt, T.if_(failed, self.scheduled(replace(check, known=True))))
         elif check is not None:
             self.emit(check)
@@ -195,6 +197,11 @@ class Lowering:
         self.body.append(stmt)
         if not isinstance(nest, CheckNest):
             self.kernels.append((nest.name, rule))
+
+    def idle(self, nest: MapNest | ScatterNest) -> Expr | None:
+        """When a nest has nothing to compute, and so looks at no index, though there may be a bad one; None for never."""
+        work = product(nest.shape) * (product(nest.window) if isinstance(nest, ScatterNest) else 1)
+        return None if isinstance(work, int) and work > 0 else self.sizes(work) == 0
 
     def scheduled(self, check: CheckNest) -> Stmt:
         """A check's statement, not yet part of the function."""

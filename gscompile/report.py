@@ -92,24 +92,25 @@ def bounds_error(op: Value, position: int, number: int, sizes: Mapping[str, int]
 
 
 def origin(value: Value, position: tuple[int, ...], sizes: Sizes) -> Origin:
-    """Where an element comes from: followed through unnamed operators, as long as one element alone decides it."""
+    """Where an element comes from: followed through unnamed operators, as long as, constants apart, one tensor decides it.
+
+    Where several of that tensor's elements do, it is the one at the same position, or else the first.
+    """
+    own = Origin(value.name, position, True)
     if _has_name(value):
-        return Origin(value.name, position, True)
+        return own
     reader = _Reader(value, sizes, {})
     x = T.simplify(reader(*map(T.const, position)))
-    sources: set[tuple[str, tuple[int | None, ...]]] = set()
-    for _, buffer, coords in T.reads(x):
-        at = tuple(map(T.constant_value, coords))
-        if None in at:
-            break
-        sources.add((buffer.name, at))
-    else:
-        known = {v.name: v for v in reader.seen.values()}
-        inputs = [s for s in sources if not isinstance(known[s[0]].op, Constant)]
-        if len(inputs) == 1 or len(sources) == 1:
-            name, at = inputs[0] if inputs else next(iter(sources))
-            return Origin(name, at[: known[name].rank], T.as_load(T.uncast(x)) is not None)  # type: ignore[arg-type]
-    return Origin(value.name, position, True)
+    sources: list[tuple[str, tuple[int | None, ...]]] = [
+        (buffer.name, tuple(map(T.constant_value, coords))) for _, buffer, coords in T.reads(x)
+    ]
+    known = {v.name: v for v in reader.seen.values()}
+    inputs = [s for s in sources if not isinstance(known[s[0]].op, Constant)] or sources
+    places = [tuple(c for c in at if c is not None) for _, at in inputs if None not in at]
+    if len({name for name, _ in inputs}) != 1 or not places:
+        return own
+    name, place = inputs[0][0], position if position in places else places[0]
+    return Origin(name, place[: known[name].rank], T.as_load(T.uncast(x)) is not None)
 
 
 def _has_name(v: Value) -> bool:

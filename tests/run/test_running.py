@@ -1189,3 +1189,40 @@ def test_a_result_of_more_than_two_gigabytes() -> None:
     assert got.shape == (2, row)
     assert (int(got[0, 0]), int(got[0, -1]), int(got[1, 0]), int(got[1, -1])) == (2, 3, 0, 1)
     assert np.count_nonzero(got) == 3
+
+
+@pytest.mark.parametrize("shape", [(5, 0), (5, 0, 3), (5, 3, 0), (0, 5), (5, 3)])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("static", [True, False])
+def test_a_bad_index_raises_where_nothing_moves(shape: tuple[int, ...], dtype: str, static: bool) -> None:
+    """An empty slice does not hide an index out of range."""
+    x = np.zeros(shape, "f4")
+    src = np.zeros((4, *shape[1:]), "f4")
+    data = shape if static else tuple(f"d{k}" for k in range(len(shape)))
+    points: Any = 4 if static else "n"
+
+    def built(op: str, index: Any, reduction: str) -> Any:
+        b = gs.Builder()
+        d, i = b.input("x", data, "float32"), b.input("i", (points, *index[1:]), dtype)
+        if op in ("take", "gather_nd"):
+            b.output(getattr(b, op)(d, i))
+        else:
+            s = b.input("s", (points, *data[1:]), "float32")
+            b.output(getattr(b, op)(d, i, s, reduction=reduction))
+        return b.build()
+
+    for op, index, reduction in [
+        ("take", (4,), ""),
+        ("gather_nd", (4, 1), ""),
+        *(("put", (4,), r) for r in ("update", "add", "max")),
+        *(("scatter_nd", (4, 1), r) for r in ("update", "add", "max")),
+    ]:
+        try:
+            m = built(op, index, reduction)
+        except gs.BoundsError:  # already known
+            assert static and 0 in shape
+            continue
+        args = [] if op in ("take", "gather_nd") else [src]
+        for bad in (shape[0], -shape[0] - 1, np.iinfo(dtype).min, np.iinfo(dtype).max):
+            with pytest.raises(gs.BoundsError):
+                m(x, np.full(index, bad, dtype), *args)
