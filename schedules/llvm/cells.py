@@ -26,7 +26,7 @@ def flagged(nest: MapNest, cell: Cell) -> Piece:
     """Cells that are safe with any index, and the check of each."""
     check = nest.check
     assert check is not None
-    bad = T.buffer("bad", [1], "int64", align=8, scope="local")
+    bad = T.buffer("bad", [1], "int64", align=8)
     zero = [T.const(0)]
 
     def look(c: list[Expr]) -> Stmt:

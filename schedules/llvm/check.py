@@ -21,7 +21,7 @@ class Check:
         zero = [T.const(0)]
 
         def piece() -> Piece:
-            bad = T.buffer("bad", [1], "int64", align=8, scope="local")
+            bad = T.buffer("bad", [1], "int64", align=8)
 
             def look(g: list[Expr]) -> Stmt:
                 return T.seq(

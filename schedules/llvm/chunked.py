@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Dim, product
+from gscompile.dims import Dim, dim_max, dim_min, product
 from gscompile.index_map import Indexed, Shared
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast
@@ -25,7 +25,9 @@ from schedules.llvm.scatter import OwnerComputes
 from schedules.llvm.staged import BLOCK, Flag, RowScatter, base, identity, separable, short_list, streams
 from schedules.rule import Checked, Context
 
-AHEAD_BYTES = 4096  # of index and src between asking for a line and using it
+AHEAD_BYTES = (
+    4096  # of index and src between asking for a line and using it; it is asked for twice and half as far ahead too
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,54 +110,62 @@ def _elements(nest: ScatterNest, ctx: Context) -> Chunk | None:
     def body(copies: Buffer, g: Expr, begin: Expr, end: Expr, lo: Expr, hi: Expr) -> Stmt:
         flag = Flag(nest.check)
 
-        # a row's indices are resolved and looked at in one vector loop; if one is bad, the row is left out
-        staged = (
-            short_list("start", "int64")
-            if m.components == 1 and len(nest.grid) == 2 and _size(inner) <= BLOCK
-            else None
-        )
+        # the indices of a row, or of a stretch of it, are resolved and looked at in one vector loop; it is left out if one is bad
+        staged = short_list("start", "int64") if m.components == 1 and len(nest.grid) == 2 else None
         wrong = Flag(nest.check, "wrong")
 
-        def outer(i: Expr) -> Stmt:
+        def stretch(i: Expr, lo: Expr, hi: Expr) -> Stmt:
             def over(body: Callable[[list[Expr]], Stmt]) -> Stmt:
-                return box(extents[1:], place[owned] - 1, lo, T.minimum(hi, extents[place[owned]]), body)
+                return box(extents[1:], place[owned] - 1, lo, hi, body)
 
             def resolve(rest: list[Expr]) -> Stmt:
                 starts, _ = nest.starts([i, *rest])
-                keep = None if staged is None else T.store(staged, rest, starts[0])
+                keep = None if staged is None else T.store(staged, [rest[0] - lo], starts[0])
                 return T.seq(keep, wrong.look([i, *rest]))
 
             def point(rest: list[Expr]) -> Stmt:
                 grid = [i, *rest]
                 starts, ok = nest.starts(grid)
                 if staged is not None:
-                    starts = [T.load(staged, *rest)]
+                    starts = [T.load(staged, rest[0] - lo)]
                 cell = [g, *nest.cell(starts, grid, [])]
                 value = cast(nest.src(grid, []), nest.dtype, acc)
                 return T.if_(ok, T.store(copies, cell, nest.op.reduction.combine(acc, T.load(copies, *cell), value)))
 
-            row = over(point)
             if nest.check is not None:
-                row = T.seq(
-                    wrong.clear(),
-                    over(resolve),
-                    flag.note(T.load(wrong.bad, *wrong.zero)),
-                    T.if_(T.not_(wrong.raised), row),
-                )
-            elif staged is not None:
-                row = T.seq(over(resolve), row)
+                note = flag.note(T.load(wrong.bad, *wrong.zero))
+                return T.seq(wrong.clear(), over(resolve), note, T.if_(T.not_(wrong.raised), over(point)))
+            return over(point) if staged is None else T.seq(over(resolve), over(point))
+
+        def outer(i: Expr, ahead: Expr) -> Stmt:
+            end = T.minimum(hi, extents[place[owned]])
+            if staged is None or _size(inner) <= BLOCK:
+                row = stretch(i, lo, end)
+            else:
+
+                def block(k: Expr) -> Stmt:
+                    here = lo + k * BLOCK
+                    return T.let("from", here, lambda a: stretch(i, a, T.minimum(a + BLOCK, end)))
+
+                row = T.for_(T.quotient(T.maximum(end - lo, T.const(0)) + (BLOCK - 1), T.const(BLOCK)), block, "block")
             ask = []
-            if isinstance(inner, int):
-                for buf, at, nbytes in streams(nest, [i, *(T.const(0) for _ in nest.grid[1:])], inner):
-                    rows = max(1, AHEAD_BYTES // max(nbytes, 1))
-                    ahead = [at[0] + rows, *at[1:]]
-                    ask.append(touch_lines(T.address_of(buf, *ahead), T.const(max(1, nbytes // 64))))
+            for buf, at, itemsize in streams(nest, [i, *(T.const(0) for _ in nest.grid[1:])]):
+                lines = dim_max(dim_min(inner * itemsize, AHEAD_BYTES) // 64, 1)
+                for rows in (
+                    ahead * 2,
+                    ahead,
+                    T.quotient(ahead, T.const(2)),
+                ):  # CPUs drop what they are asked when busy
+                    row_ahead = at[0] + rows * (8 // itemsize)
+                    ask.append(touch_lines(T.address_of(buf, row_ahead, *at[1:]), ctx.sizes(lines)))
             return T.seq(*ask, row)
 
         lists = [
             T.allocate(x) for x in ([] if staged is None else [staged]) + ([] if nest.check is None else [wrong.bad])
         ]
-        return T.seq(*lists, flag.around(T.for_range(begin, end, outer, "i")))
+        rows = ctx.sizes(dim_max(AHEAD_BYTES // dim_max(inner * 8, 1), 1))
+        points = T.let("ahead", rows, lambda n: T.for_range(begin, end, lambda i: outer(i, n), "i"))
+        return T.seq(*lists, flag.around(points))
 
     return Chunk(nest.shape[shared[owned]], cells, nest.grid[0], body)
 
@@ -179,9 +189,13 @@ def _size(d: Dim) -> int:
 
 
 def _chunked(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim) -> Stmt:
+    return T.let("chunks", T.maximum(ctx.sizes(count), T.const(1)), lambda n: _in_chunks(nest, ctx, chunk, count, n))
+
+
+def _in_chunks(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim, chunks: Expr) -> Stmt:
     acc = nest.op.reduction.accumulator(nest.dtype)
     copies = ctx.workspace(f"{nest.name}_copies", (count, *nest.shape), acc)
-    chunks, extent, points = T.maximum(ctx.sizes(count), T.const(1)), ctx.sizes(chunk.extent), ctx.sizes(chunk.count)
+    extent, points = ctx.sizes(chunk.extent), ctx.sizes(chunk.count)
     most = count if isinstance(count, int) else MOST_COPIES
 
     def unit(u: Expr, owners: Expr) -> Stmt:
@@ -212,13 +226,15 @@ def _chunked(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim) -> Stmt:
 
     def total(c: list[Expr]) -> Stmt:
         # step by step in a register: of one nested expression TVM's simplifier tries every way through it
-        register, zero = T.buffer("total", [1], acc.tir, align=acc.itemsize, scope="local"), T.const(0)
+        register, zero = T.buffer("total", [1], acc.tir, align=acc.itemsize), T.const(0)
 
         def add(g: int) -> Stmt:
-            there = T.load(copies, T.const(g), *c)
-            more = nest.op.reduction.combine(acc, T.load(register, zero), there)
-            step = T.store(register, [zero], more)
-            return step if isinstance(count, int) else T.if_(T.const(g) < chunks, step)
+            if isinstance(count, int):
+                there = T.load(copies, T.const(g), *c)
+            else:  # beyond the last copy: what changes nothing
+                last = T.load(copies, T.minimum(T.const(g), chunks - 1), *c)
+                there = T.select(T.const(g) < chunks, last, identity(nest, acc))
+            return T.store(register, [zero], nest.op.reduction.combine(acc, T.load(register, zero), there))
 
         value = nest.op.finish(nest.dtype, T.load(register, zero), None)
         steps = [T.store(register, [zero], base(nest, acc, c)), *map(add, range(most))]

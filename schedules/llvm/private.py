@@ -100,8 +100,8 @@ def _private(s: RowScatter) -> Stmt:
 
             def group(j: Expr) -> Stmt:
                 ask = [
-                    touch_lines(T.address_of(buf, *at), T.const(max(1, nbytes // 64)))
-                    for buf, at, nbytes in streams(nest, s.grid(begin + j * GROUP + BLOCK), GROUP)
+                    touch_lines(T.address_of(buf, *at), T.const(max(1, GROUP * itemsize // 64)))
+                    for buf, at, itemsize in streams(nest, s.grid(begin + j * GROUP + BLOCK))
                 ]
                 some = T.for_(
                     GROUP // WAYS,

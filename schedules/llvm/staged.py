@@ -161,14 +161,14 @@ def base(nest: ScatterNest, acc: DType, c: list[Expr]) -> Expr:
     return cast(value, nest.dtype, acc)
 
 
-def streams(nest: ScatterNest, grid: list[Expr], count: int) -> list[tuple[Buffer, list[Expr], int]]:
-    """What is read in the order of the points from a grid position on: buffer, coordinates, bytes for ``count`` points."""
+def streams(nest: ScatterNest, grid: list[Expr]) -> list[tuple[Buffer, list[Expr], int]]:
+    """What is read in the order of the points from a grid position on: buffer, coordinates, bytes for a point."""
     found: list[tuple[Buffer, list[Expr], int]] = []
     for x in [*nest.starts(grid)[0], nest.src(grid, [T.const(0) for _ in nest.window])]:
         for condition, buf, at in T.reads(x):
-            same = any(buf is b and all(map(T.same_expr, at, a)) for b, a, _ in found)
+            same = any(buf.same_as(b) and all(map(T.same_expr, at, a)) for b, a, _ in found)
             if condition is None and not same and not any(T.loads_of(c) for c in at):
-                found.append((buf, at, count * T.itemsize(buf)))
+                found.append((buf, at, T.itemsize(buf)))
     return found
 
 
