@@ -407,11 +407,11 @@ def _cpu_pipeline() -> tuple[Any, Any, Any]:
     The full one took 81 ms for a scatter of rows and 361 ms with symbolic sizes, most of it in passes with nothing to do.
     """
     passes = [
+        s_tir.transform.StmtSimplify(),
         tirx.transform.FlattenBuffer(),
         tirx.transform.NarrowDataType(32),
         tirx.transform.VectorizeLoop(True),
         tirx.transform.UnrollLoop(),
-        tirx.transform.StmtSimplify(),
         s_tir.transform.RewriteUnsafeSelect(),
         tirx.transform.AnnotateEntryFunc(),
         tirx.transform.SplitHostDevice(),
