@@ -27,7 +27,7 @@ import inspect
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -209,8 +209,11 @@ def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
     if function is None:
         return functools.partial(operator, in_place=in_place)
     signature = inspect.signature(function)
-    tensors = [n for n, p in signature.parameters.items() if re.search(r"\bTensor\b", str(p.annotation))]
-    sizes = [n for n, p in signature.parameters.items() if re.search(r"\bSize\b", str(p.annotation))]
+    said = {n: set(re.findall(r"\w+", str(p.annotation))) for n, p in signature.parameters.items()}
+    tensors = {
+        n: Holds("Sequence" in w, bool(w & {"float", "int", "Scalar"})) for n, w in said.items() if "Tensor" in w
+    }
+    sizes = [n for n, w in said.items() if "Size" in w]
     if in_place is not None and in_place not in tensors:
         raise ArgumentError(f"{function.__name__}: in_place names a parameter that holds a tensor; got {in_place!r}")
 
@@ -228,6 +231,18 @@ def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
     return call
 
 
+class Holds(NamedTuple):
+    """What a parameter that holds a tensor may hold instead.
+
+    Attributes:
+        sequence: several tensors.
+        number: a number that takes its dtype from the tensors beside it.
+    """
+
+    sequence: bool
+    number: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call: what is a tensor among its arguments."""
@@ -235,7 +250,7 @@ class Call:
     function: Callable[..., Any]
     signature: inspect.Signature
     arguments: dict[str, Any]
-    tensors: Sequence[str]
+    tensors: Mapping[str, Holds]
     sizes: Sequence[str]
 
     @property
@@ -251,18 +266,13 @@ class Call:
             elif not self._is_attribute(name):
                 yield name, x
 
-    def _annotation(self, name: str) -> str:
-        return str(self.signature.parameters[name].annotation)
-
     def _is_sequence(self, name: str) -> bool:
-        return "Sequence" in self._annotation(name) and isinstance(self.arguments[name], (list, tuple))
+        return self.tensors[name].sequence and isinstance(self.arguments[name], (list, tuple))
 
     def _is_attribute(self, name: str) -> bool:
         """No tensor, though it might be one: None, or a number that takes its dtype from the tensors beside it."""
-        if name not in self.tensors or self.arguments[name] is None:
-            return True
-        numbers = re.search(r"\b(float|int|Scalar)\b", self._annotation(name))
-        return numbers is not None and type(self.arguments[name]) in (bool, int, float)
+        holds, x = self.tensors.get(name), self.arguments[name]
+        return holds is None or x is None or (holds.number and type(x) in (bool, int, float))
 
     def builder(self) -> Builder | None:
         """The graph that the call adds to; None where all its tensors are arrays."""

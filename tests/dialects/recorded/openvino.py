@@ -54,7 +54,8 @@ def gather(version: int) -> Callable[[Draw], Call]:
         if batch and d.maybe(0.1):
             grid[0] += 1
         wild = 0.3 if len(shape) > 1 else 0  # of data with one axis the plugin may read what lies beside it
-        i = d.index(grid, shape[axis], d.choice(("int64", "int32", "int8", "uint8", "int16", "uint16")), wild=wild)
+        dtype, inside = d.choice(("int64", "int32", "int8", "uint8", "int16", "uint16")), version == 8 or wild > 0
+        i = d.index(grid, shape[axis], dtype, negative=inside, wild=wild)
         i = wide(d, i)
         if d.maybe(0.05):
             axis += len(shape)
