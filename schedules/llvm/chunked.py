@@ -17,17 +17,25 @@ from gscompile.dims import Dim, dim_max, dim_min, product
 from gscompile.index_map import Indexed, Shared
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast
-from schedules.llvm.costs import FEWEST_COPIES, MOST_COPIES, POINTS_PER_COPY, STREAMED, chunks, pays
+from schedules.llvm.costs import (
+    FEWEST_COPIES,
+    MANY_POINTS,
+    MOST_COPIES,
+    POINTS_PER_COPY,
+    POINTS_PER_NARROW_COPY,
+    STREAMED,
+    chunks,
+    pays,
+)
 from schedules.llvm.kernels import touch_lines, with_kernels
 from schedules.llvm.owned import OwnedRows, points
 from schedules.llvm.ranges import Piece, over_box
-from schedules.llvm.scatter import OwnerComputes
+from schedules.llvm.scatter import WIDE, OwnerComputes
 from schedules.llvm.staged import BLOCK, Flag, RowScatter, base, identity, separable, short_list, streams
 from schedules.rule import Checked, Context
 
-AHEAD_BYTES = (
-    4096  # of index and src between asking for a line and using it; it is asked for twice and half as far ahead too
-)
+# of index and src between asking for a line and using it; it is asked for twice and half as far ahead too
+AHEAD_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +67,12 @@ class Chunked:
         if chunk is None:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
-        count, nbytes = (
-            chunks(elements, cells, POINTS_PER_COPY, FEWEST_COPIES, MOST_COPIES),
-            elements * nest.dtype.itemsize,
+        narrow = not nest.window and _size(chunk.extent) < WIDE
+        per_cell, least = (
+            (POINTS_PER_NARROW_COPY, MANY_POINTS) if narrow else (POINTS_PER_COPY, STREAMED // nest.dtype.itemsize)
         )
-        worth = pays(ctx, (count, FEWEST_COPIES), (nbytes, STREAMED))
+        count = chunks(elements, cells, per_cell, FEWEST_COPIES, MOST_COPIES)
+        worth = pays(ctx, (count, FEWEST_COPIES), (elements, least))
         if worth is False:
             return None
         stmt = with_kernels(_chunked(nest, ctx, chunk, count))

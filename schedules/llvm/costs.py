@@ -15,20 +15,22 @@ MOST_CHUNKS = 64  # chunks into which points are cut, hence threads that can sha
 FEWEST_CHUNKS = 4  # the same, below which too few threads would share
 FEWEST_COPIES = 2
 MOST_COPIES = 4  # the same where a copy is as large as the output and no cache holds it
-POINTS_PER_CELL = (
-    4  # points of a chunk for each cell of its copy, which is cleared and added up once: a tenth of the work
-)
+# points of a chunk for each cell of its copy, which is cleared and added up once: a tenth of the work
+POINTS_PER_CELL = 4
 POINTS_PER_COPY = 8  # the same where no cache holds the copy
+POINTS_PER_NARROW_COPY = 4  # the same where a row is too narrow to be shared by columns: one thread would do everything
 PRIVATE_CELLS = 65536  # cells of a copy that a core's second cache still holds
 MANY_POINTS = 32768  # points below which one thread does everything, in row-major order
 MOST_OWNERS = 64  # threads among which points are sorted by owner
+# threads from which each looks at all points for single elements in rows of its own: two guess wrong half of the time, and
+# take three times as long as one
+BRANCHING = 8
 SORTED = 1 << 17  # points that are sorted at a time: half a megabyte of positions
 LOOK = 3  # operations that it takes to see that a point is somebody else's
 SORT = 20  # operations that sorting takes per point, which is looked at twice and divided by the rows of an owner
 LAUNCHES = 90_000  # operations of one core during the three launches for each SORTED points
-STREAMED = (
-    8 << 20
-)  # bytes of src from which it matters that a thread reads it in one stretch: less stays in the shared cache
+# bytes of src from which it matters that a thread reads it in one stretch: less stays in the shared cache
+STREAMED = 8 << 20
 
 
 def chunks(points: Dim, cells: Dim, per_cell: int, fewest: int, most: int) -> Dim:

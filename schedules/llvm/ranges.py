@@ -32,7 +32,7 @@ class Piece:
     around: Callable[[Stmt], Stmt] = field(default=lambda loops: loops)
 
 
-def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Expr], Stmt], fewest: int = 2) -> Stmt:
     """``body(lo, hi)`` over ``[0, extent)``: in one piece for little work, else one contiguous piece per thread.
 
     ``body`` is called for each of the two versions, and must make local buffers of its own each time.
@@ -40,11 +40,12 @@ def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Exp
     Args:
         extent: how many units can be given out.
         work: how many simple operations all of them are.
+        fewest: threads below which one does everything.
     """
     n = ctx.sizes(extent)
     if isinstance(work, int) and work < SERIAL_WORK:
         return body(T.const(0), n)
-    many = T.all_of([ctx.threads > 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
+    many = T.all_of([ctx.threads > fewest - 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
     return T.if_(many, always_shared(ctx, extent, body), body(T.const(0), n))
 
 

@@ -20,6 +20,7 @@ from gscompile.index_map import Indexed, Place, Shared, Window
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast
 from gscompile.types import DTYPES
+from schedules.llvm.costs import BRANCHING
 from schedules.llvm.ranges import shared_range
 from schedules.rule import Context
 
@@ -40,7 +41,9 @@ class OwnerComputes:
             return slab(nest, ctx, scratch, None, T.const(0), T.const(0))
         cells, points = product(nest.shape), product(nest.grid) * product(nest.window)
         work = cells + points * max(nest.cost, 1)
-        return shared_range(ctx, nest.shape[axis], work, lambda lo, hi: slab(nest, ctx, scratch, axis, lo, hi))
+        single = isinstance(nest.op.addressing.map.sources[axis], Indexed) and product(nest.window) == 1
+        fewest = BRANCHING if single else 2
+        return shared_range(ctx, nest.shape[axis], work, lambda lo, hi: slab(nest, ctx, scratch, axis, lo, hi), fewest)
 
 
 def owned_axis(nest: ScatterNest) -> int | None:

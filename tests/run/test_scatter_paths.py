@@ -19,6 +19,7 @@ from gscompile.nests import ScatterNest
 from schedules import Checked, Context
 from schedules.llvm import RULES
 from schedules.llvm.costs import MANY_POINTS, PRIVATE_CELLS, STREAMED
+from schedules.llvm.scatter import WIDE
 from schedules.llvm.staged import BLOCK
 from tests.oracle import assert_same
 
@@ -127,12 +128,14 @@ def columnwise(x: Array, i: Array, s: Array, reduction: str = "add") -> Array:
     return reduced(x, (i, np.arange(x.shape[1])[None]), s, reduction)
 
 
-@pytest.mark.parametrize("columns", [1, 3, 65])
+@pytest.mark.parametrize("columns", [1, 3, WIDE - 1, WIDE, 65])
 def test_long_streams_of_elements(columns: int) -> None:
-    points = STREAMED // 4 // columns + 1
+    """Of columns too few to share among threads, from the first size that is worth a second thread."""
+    least = MANY_POINTS if columns < WIDE else STREAMED // 4
+    points = least // columns + 1
     m = scatter(100, points, columns, reduction="add")
     assert rule(m) == "chunked"
-    assert rule(scatter(100, points // 2, columns, reduction="add")) == "owner-computes"
+    assert rule(scatter(100, (least - 1) // columns, columns, reduction="add")) == "owner-computes"
     x, s = numbers((100, columns), "float32"), numbers((points, columns), "float32")
     i = np.random.default_rng(0).integers(-100, 100, (points, columns))
     assert_same(same_for_all_threads(m, x, i, s), columnwise(x, i, s))
