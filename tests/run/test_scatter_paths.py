@@ -133,11 +133,11 @@ def test_long_streams_of_elements(columns: int) -> None:
     """Of columns too few to share among threads, from the first size that is worth a second thread."""
     least = MANY_POINTS if columns < WIDE else STREAMED // 4
     points = least // columns + 1
-    m = scatter(100, points, columns, reduction="add")
+    m = scatter(50, points, columns, reduction="add")
     assert rule(m) == "chunked"
-    assert rule(scatter(100, (least - 1) // columns, columns, reduction="add")) == "owner-computes"
-    x, s = numbers((100, columns), "float32"), numbers((points, columns), "float32")
-    i = np.random.default_rng(0).integers(-100, 100, (points, columns))
+    assert rule(scatter(50, (least - 1) // columns, columns, reduction="add")) == "owner-computes"
+    x, s = numbers((50, columns), "float32"), numbers((points, columns), "float32")
+    i = np.random.default_rng(0).integers(-50, 50, (points, columns))
     assert_same(same_for_all_threads(m, x, i, s), columnwise(x, i, s))
 
 
