@@ -184,10 +184,11 @@ def loads_of(x: Expr) -> int:
     return sum(map(loads_of, getattr(x, "args", ())))
 
 
-def reads(x: Expr) -> list[tuple[Expr | None, Buffer, list[Expr]]]:
+def reads(x: Expr, conditions: bool = True) -> list[tuple[Expr | None, Buffer, list[Expr]]]:
     """The loads that an expression contains, as (condition under which they happen, buffer, coordinates).
 
-    Those in the coordinates of another are left out, and those that need a variable bound inside the expression.
+    Those in the coordinates of another are left out, those that need a variable bound inside the expression, and if
+    ``conditions`` is false those that only choose between values.
     """
     found: list[tuple[Expr | None, Buffer, list[Expr]]] = []
 
@@ -197,16 +198,26 @@ def reads(x: Expr) -> list[tuple[Expr | None, Buffer, list[Expr]]]:
             if not any(_uses(part, bound) for part in [*load[1], condition] if part is not None):
                 found.append((condition, *load))
         elif choice is not None:
-            walk(choice[0], condition, bound)
+            if conditions:
+                walk(choice[0], condition, bound)
             walk(choice[1], all_of([condition, choice[0]]), bound)
             walk(choice[2], all_of([condition, not_(choice[0])]), bound)
         elif isinstance(x, tirx.Let):
-            walk(x.value, condition, bound)
+            if conditions:
+                walk(x.value, condition, bound)
             walk(x.body, condition, [*bound, x.var])
+            if not conditions and any(x.var.same_as(v) for v in used):
+                walk(x.value, condition, bound)
+        elif isinstance(x, tirx.Var):
+            used.append(x)
+        elif isinstance(x, tirx.Select) and not conditions:
+            walk(x.true_value, condition, bound)
+            walk(x.false_value, condition, bound)
         else:
             for part in _operands(x):
                 walk(part, condition, bound)
 
+    used: list[Var] = []
     walk(x, None, [])
     return found
 

@@ -45,7 +45,8 @@ class BoundsError(GSError, IndexError):
     Attributes:
         op: name of the graph operator.
         tensor: name of the index tensor.
-        position: coordinates, in the index tensor, of the first offending element in row-major order.
+        position: coordinates, in the index tensor, of the first offending element in row-major order; ``()`` if it is the only
+            one, or depends on other elements.
         value: the offending value as it stands in the index tensor.
         valid: the smallest and the largest value that is allowed; ``None`` where no value is (an empty axis).
     """

@@ -19,7 +19,7 @@ from gscompile.dims import Dim, evaluate, shape_str
 from gscompile.errors import BoundsError
 from gscompile.graph import Value
 from gscompile.index_map import IndexMap
-from gscompile.ops.base import Inline, Sizes, shape_symbols
+from gscompile.ops.base import Element, Inline, Sizes, shape_symbols
 from gscompile.ops.gather import Gather
 from gscompile.ops.leaf import Constant
 from gscompile.ops.scatter import Scatter
@@ -32,12 +32,12 @@ class Origin:
 
     Attributes:
         tensor: its tensor's name.
-        position: its coordinates there.
+        position: its coordinates there; None where they depend on other elements.
         same: the index is that element; otherwise something was done to it on the way.
     """
 
     tensor: str
-    position: tuple[int, ...]
+    position: tuple[int, ...] | None
     same: bool
 
 
@@ -83,18 +83,19 @@ def bounds_error(op: Value, position: int, number: int, sizes: Mapping[str, int]
     says = f"{name}: {where} {'=' if found.same else 'gives'} {number}"
     if a.bounds is not Bounds.RAISE or count <= 0:
         message = f"{says}{'' if found.same else ', which'} has nowhere to point to: {what} has no valid position"
-        return BoundsError(message, op=name, tensor=found.tensor, position=found.position, value=number)
+        return BoundsError(message, op=name, tensor=found.tensor, position=found.position or (), value=number)
     low = -size if a.negative and index.dtype.kind == "i" else 0
     message = f"{says}{' is' if found.same else ', which is'} out of range for {what}: valid are {low} to {count - 1}"
     return BoundsError(
-        message, op=name, tensor=found.tensor, position=found.position, value=number, valid=(low, count - 1)
+        message, op=name, tensor=found.tensor, position=found.position or (), value=number, valid=(low, count - 1)
     )
 
 
 def origin(value: Value, position: tuple[int, ...], sizes: Sizes) -> Origin:
     """Where an element comes from: followed through unnamed operators, as long as, constants apart, one tensor decides it.
 
-    Where several of that tensor's elements do, it is the one at the same position, or else the first.
+    What only chooses between elements, a condition or another gather's index, does not decide.  Where several of the tensor's
+    elements do, it is the one at the same position, or else the first.
     """
     own = Origin(value.name, position, True)
     if _has_name(value):
@@ -102,15 +103,19 @@ def origin(value: Value, position: tuple[int, ...], sizes: Sizes) -> Origin:
     reader = _Reader(value, sizes, {})
     x = T.simplify(reader(*map(T.const, position)))
     sources: list[tuple[str, tuple[int | None, ...]]] = [
-        (buffer.name, tuple(map(T.constant_value, coords))) for _, buffer, coords in T.reads(x)
+        (buffer.name, tuple(map(T.constant_value, coords)))
+        for _, buffer, coords in T.reads(x, conditions=False) or T.reads(x)
     ]
     known = {v.name: v for v in reader.seen.values()}
     inputs = [s for s in sources if not isinstance(known[s[0]].op, Constant)] or sources
     places = [tuple(c for c in at if c is not None) for _, at in inputs if None not in at]
-    if len({name for name, _ in inputs}) != 1 or not places:
+    if len({name for name, _ in inputs}) != 1:
         return own
-    name, place = inputs[0][0], position if position in places else places[0]
-    return Origin(name, place[: known[name].rank], T.as_load(T.uncast(x)) is not None)
+    name, same = inputs[0][0], T.as_load(T.uncast(x)) is not None
+    if not places:
+        return Origin(name, None, same)
+    place = position if position in places else places[0]
+    return Origin(name, place[: known[name].rank], same)
 
 
 def _has_name(v: Value) -> bool:
@@ -141,8 +146,28 @@ class _Reader:
                 buffer = self.buffers[id(v)] = T.buffer(v.name, shape, v.dtype.tir, align=v.dtype.itemsize)
             return T.load(buffer, *coords or (T.const(0),))
         assert isinstance(v.op, Inline)
-        args = [_Reader(a, self.sizes, self.buffers, self.seen) for a in v.args]
+        args: list[Element] = [_Reader(a, self.sizes, self.buffers, self.seen) for a in v.args]
+        if isinstance(v.op, Gather):
+            args[1] = _Address(args[1])
         return v.op.element(args, v.type, coords, self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A gather's index: a number, or unknown, whatever it is computed from, and be that long."""
+
+    index: Element
+
+    @property
+    def type(self) -> TensorType:
+        return self.index.type
+
+    def __call__(self, *coords: Expr) -> Expr:
+        if all(T.constant_value(c) is not None for c in coords):
+            x = T.simplify(self.index(*coords))
+            if T.constant_value(x) is not None:
+                return x
+        return T.var("somewhere", self.type.dtype.tir)
 
 
 def _numbers(shape: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[int, ...]:

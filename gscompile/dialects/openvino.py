@@ -152,7 +152,7 @@ def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end
         need_same_dtype(op, name, x, "step_ids", step_ids)
         need_rank(op, name, x, rank)
     need_rank(op, "step_ids", step_ids, 3)
-    time, batch, beam = step_ids.shape
+    time, batch, _ = step_ids.shape
     if not isinstance(time, int):
         raise ShapeError(f"{op}: step_ids must have a fixed first extent; got {shape_str(step_ids.shape)}")
     if time == 0:
@@ -161,18 +161,23 @@ def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end
     pairs = zip(parent_idx.shape, step_ids.shape, strict=True)
     b._require([("==", p, s, f"{what}, on axis {a}") for a, (p, s) in enumerate(pairs)])
     b._require([("==", max_seq_len.shape[0], batch, f"{op}: max_seq_len on axis 0")])
-    last = b.unsqueeze(b.minimum(b.cast(max_seq_len, "int64"), time) - 1, 1)
-    at = own = b.iota((batch, beam), axis=1)
-    steps: list[Value] = []
-    for t in reversed(range(time)):
-        at = b.where(last == t, own, b.where(last > t, at, 0))
-        step = b.gather(b.getitem(step_ids, t), at, 1, negative=False)
-        steps.insert(0, b.where(last >= t, step, end_token))
-        if t:
-            at = b.cast(b.gather(b.getitem(parent_idx, t), at, 1, negative=False), "int64")
-    path = b.stack(steps, 0)
-    first = b.min(b.where(path == end_token, b.iota(path.shape), time), 0)
-    return b.where(b.iota(path.shape) > first, end_token, path)
+    last = b.reshape(b.minimum(b.cast(max_seq_len, "int64"), time) - 1, (1, batch, 1))
+    t, own = b.iota(step_ids.shape, axis=0), b.iota(step_ids.shape, axis=2)
+    parent = b.cast(parent_idx, "int64")
+    # came[t]: whose step t the beams of step t + 1 go on from; with each round those of twice as many steps later.
+    came = _later(b.where(t > last, own, parent), own, 1)
+    for k in range((time - 1).bit_length()):
+        came = b.gather(came, _later(came, own, 1 << k), 2, bounds="clip", negative=False)
+    # Composing reads beams that no path visits, so it must not raise: the parent that a path takes is checked as it is used.
+    at = b.where(t >= last, own, _later(b.gather(parent, came, 2, bounds="clip", negative=False), own, 1))
+    path = b.where(last >= t, b.gather(step_ids, at, 2, negative=False), end_token)
+    first = b.min(b.where(path == end_token, t, time), 0)
+    return b.where(t > first, end_token, path)
+
+
+def _later(x: Value, rest: Value, steps: int) -> Value:
+    """``out[t] = x[t + steps]``, and of ``rest`` where there is no such step."""
+    return x.builder.concat([x[steps:], rest[:steps]], 0)
 
 
 # -- scatters -----------------------------------------------------------------------------------------------------------

@@ -70,20 +70,29 @@ def test_what_differs_and_what_is_refused() -> None:
     np.testing.assert_array_equal(mean, np.array([(2**63 + 9) // 3, 5], "u8"))
 
 
-def test_gather_tree_of_many_steps() -> None:
+@pytest.mark.parametrize("time", [1, 2, 3, 24, 200])
+def test_gather_tree_of_many_steps(time: int) -> None:
     rng = np.random.default_rng(0)
-    time, batch, beam = 24, 2, 3
+    batch, beam = 4, 3
     step, parent = rng.integers(1, 9, (time, batch, beam)), rng.integers(0, beam, (time, batch, beam))
-    length = np.array([24, 0])
+    length = np.array([time, 0, (time + 1) // 2, time + 5])
     want = np.full((time, batch, beam), 9)
-    for k in range(beam):
+    visited = np.zeros(parent.shape, bool)
+    for n, k in np.ndindex(batch, beam):
         at = k
-        for t in reversed(range(time)):
-            want[t, 0, k] = step[t, 0, at]
-            at = parent[t, 0, at]
-    np.testing.assert_array_equal(gv.gather_tree_1(step, parent, length, np.array(9)), want)
-    with pytest.raises(gs.BoundsError, match="9"):
-        gv.gather_tree_1(step, np.where(parent == 1, 9, parent), length, np.array(9))
+        for t in reversed(range(min(time, length[n]))):
+            want[t, n, k] = step[t, n, at]
+            visited[t, n, at] = t > 0
+            at = parent[t, n, at]
+    unread = np.where(visited, parent, np.iinfo("i8").min)
+    np.testing.assert_array_equal(gv.gather_tree_1(step, unread, length, np.array(9)), want)
+    for bad in (-1, beam, 99) if visited.any() else ():
+        t, n, k = rng.choice(np.argwhere(visited))
+        wrong = parent.copy()
+        wrong[t, n, k] = bad
+        with pytest.raises(gs.BoundsError, match=f"parent_idx.* {bad}.* axis 2 .* 0 to 2") as e:
+            gv.gather_tree_1(step, wrong, length, np.array(9))
+        assert (e.value.tensor, e.value.value) == ("parent_idx", bad)
 
 
 def test_sizes_known_only_at_run_time() -> None:
