@@ -350,6 +350,11 @@ def evaluate(x: Expr) -> Stmt:
     return tirx.Evaluate(x)
 
 
+def return_(x: Expr) -> Stmt:
+    """End the function, whose result is ``x``."""
+    return tirx.Return(x)
+
+
 def if_(condition: Expr | None, then: Stmt, otherwise: Stmt | None = None) -> Stmt:
     """``then`` where the condition holds; a condition of None always holds."""
     return then if condition is None else tirx.IfThenElse(condition, then, otherwise)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -202,22 +201,6 @@ def _head_is_known() -> bool:
 
 
 _numpy_pointer = _pointer_by_layout if _head_is_known() else _pointer_by_interface
-
-# What decides whether a kernel can use an ndarray, all but its address.
-numpy_facts = operator.attrgetter("__class__", "shape", "dtype", "flags.num")
-_pointer_at = ctypes.c_void_p.from_address
-
-
-def _pointer_itself(x: NDArray[Any]) -> ctypes.c_void_p:
-    return _pointer_at(id(x) + _HEAD)
-
-
-def _pointer_made(x: NDArray[Any]) -> ctypes.c_void_p:
-    return ctypes.c_void_p(_numpy_pointer(x))
-
-
-# The address of an ndarray's first element, to be passed on while the array is alive: where that is known, the pointer in it.
-numpy_pointer = _pointer_itself if _numpy_pointer is _pointer_by_layout else _pointer_made
 
 _NUMPY_DTYPES: dict[Any, DType] = {np.dtype(name): d for name, d in DTYPES.items() if name != "bfloat16"}
 _NUMPY_TYPES: dict[str, Any] = {d.name: np_type for np_type, d in _NUMPY_DTYPES.items()}

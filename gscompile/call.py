@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from gscompile import arrays
-from gscompile.arrays import CPU, VIEWERS, Array, Device, View, numpy_facts, numpy_pointer
+from gscompile.arrays import CPU, VIEWERS, Array, Device, View
 from gscompile.dims import Dim, evaluate, shape_str, symbols
+from gscompile.direct import Patterns
 from gscompile.errors import ArgumentError, DeviceError, DTypeError, GSError, ShapeError
 from gscompile.graph import Graph, Value
 
@@ -172,59 +171,38 @@ Start: TypeAlias = Callable[[Sequence[ctypes.c_void_p], Extents, int], None]
 """(addresses of inputs and output, what follows from the shapes, the flags of :class:`Call`): runs the compiled function."""
 
 
-def quick_call(s: Signature, start: Start) -> Callable[[Sequence[Any], Any], bool]:
+def quick_call(s: Signature, start: Start, patterns: Patterns) -> Callable[[Sequence[Any], Any], bool]:
     """The call that needs nothing done: arrays of known types that can be used as they are, shapes that were seen before.
 
     For modules with one output on the CPU.  It checks what :func:`prepared` checks; where it returns False that has to look more
-    closely, be it to find an error.  What NumPy says of arrays that were good is kept: only their addresses are new then.
+    closely, be it to find an error.  Calls like one on NumPy's arrays are left to ``patterns`` from then on.
     """
     in_place, dtypes = s.in_place.get(0), [v.dtype for v in (*s.inputs, *s.outputs)]
-    ready: dict[tuple[Any, ...], Extents] = {}
 
-    def looked_at(args: Sequence[Any], out: Any) -> tuple[list[ctypes.c_void_p], Extents] | None:
-        """The addresses, and what follows from the shapes, of any library's arrays."""
+    def call(args: Sequence[Any], out: Any) -> bool:
+        if len(args) != len(s.inputs):
+            return False
         try:
             views, o = [VIEWERS[type(x)](x) for x in args], VIEWERS[type(out)](out)
         except (KeyError, GSError):
-            return None
+            return False
         extents = s.known.get(tuple([v.shape for v in views]))
         if extents is None or o.shape != extents.shapes[0] or o.readonly:
-            return None
+            return False
         views.append(o)
         for k, v in enumerate(views):
             if v.dtype is not dtypes[k] or not v.contiguous or v.device != CPU:
-                return None
-        return [ctypes.c_void_p(v.ptr) for v in views], extents
-
-    def call(args: Sequence[Any], out: Any) -> bool:
-        given = (*args, out)
-        key, extents = None, None
-        if type(out) is np.ndarray:
-            try:
-                key = tuple(map(numpy_facts, given))
-                extents = ready.get(key)
-            except (AttributeError, TypeError):  # not all are NumPy's
-                key = None
-        if extents is not None:
-            pointers = [numpy_pointer(x) for x in given]
-        else:
-            found = looked_at(args, out) if len(args) == len(s.inputs) else None
-            if found is None:
                 return False
-            pointers, extents = found
-            if key is not None and all(type(x) is np.ndarray for x in given):
-                if len(ready) >= KEPT:
-                    ready.clear()
-                ready[key] = extents
-        begin, flags = pointers[-1].value or 0, 0
+        begin, flags = o.ptr, 0
         end = begin + extents.output_bytes[0]
         for k, nbytes in enumerate(extents.input_bytes):
-            address = pointers[k].value or 0
+            address = views[k].ptr
             if address < end and begin < address + nbytes:
                 if address != begin or in_place != k:
                     return False
                 flags = 1
-        start(pointers, extents, flags)
+        start([ctypes.c_void_p(v.ptr) for v in views], extents, flags)
+        patterns.add(args, out, extents.numbers, in_place)
         return True
 
     return call

@@ -13,6 +13,7 @@ from gscompile import _tvm as T
 from gscompile.arrays import Device, View
 from gscompile.call import Call, Extents, Signature, Start, prepared, quick_call
 from gscompile.device import CUDA, HOST, Runner, Status
+from gscompile.direct import Patterns
 from gscompile.errors import ArgumentError, BoundsError, DeviceError, TargetError
 from gscompile.graph import Graph, Value
 from gscompile.lower import Lowered, Stats, lower
@@ -133,10 +134,9 @@ class Module:
             ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the
             content of an ``out`` that is not an input.
         """
-        if out is not None and not kwargs:
-            quick = self._quick
-            if quick is not None and quick(args, out):
-                return out
+        known = self._patterns if out is not None and not kwargs else None
+        if known is not None and (known.run(args, out) or self._quick(args, out)):
+            return out
         function = self._entry()
         call = prepared(self._signature, args, kwargs, out)
         self._run(function, call, self._pointers(call))
@@ -194,9 +194,15 @@ class Module:
         return self._target.device == "cpu" and self.stats.workspace_bytes == 0 and not self._constants
 
     @cached_property
-    def _quick(self) -> Callable[[Sequence[Any], Any], bool] | None:
-        """The call for arrays that can be used as they are; None where a call needs more than arrays."""
-        return quick_call(self._signature, self._start) if self._plain and len(self.outputs) == 1 else None
+    def _patterns(self) -> Patterns | None:
+        """What is known of NumPy arrays that can be used as they are; None where a call needs more than arrays."""
+        return Patterns(self._entry(), self._status_length) if self._plain and len(self.outputs) == 1 else None
+
+    @cached_property
+    def _quick(self) -> Callable[[Sequence[Any], Any], bool]:
+        """The call for arrays that can be used as they are."""
+        assert self._patterns is not None
+        return quick_call(self._signature, self._start, self._patterns)
 
     @cached_property
     def _start(self) -> Start:
@@ -276,7 +282,7 @@ class _Record(threading.local):
 class Bound:
     """A call on fixed arrays; see :meth:`Module.bind`."""
 
-    __slots__ = ("_call", "_function", "_module", "_pointers", "_result")
+    __slots__ = ("_arrays", "_call", "_function", "_module", "_patterns", "_pointers", "_result")
 
     def __init__(self, module: Module, function: Any, call: Call) -> None:
         self._module = module
@@ -284,10 +290,15 @@ class Bound:
         self._call = call
         self._pointers = module._pointers(call)
         self._result = call.results()
+        self._arrays, self._patterns = tuple([v.owner for v in call.inputs]), module._patterns
+        if self._patterns is not None:
+            in_place = module._signature.in_place.get(0)
+            self._patterns.add(self._arrays, self._result, call.extents.numbers, in_place)
 
     def __call__(self) -> Any:
         """Run it; returns what :meth:`Module.bind` was given, or made, for ``out``."""
-        self._module._run(self._function, self._call, self._pointers)
+        if self._patterns is None or not self._patterns.run(self._arrays, self._result):
+            self._module._run(self._function, self._call, self._pointers)
         return self._result
 
     def __repr__(self) -> str:

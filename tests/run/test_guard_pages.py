@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm_ffi
 
 import gscompile as gs
 from gscompile import device
@@ -325,18 +326,20 @@ fences: list[Fence] = []  # the one in use is the last
 def watch() -> None:
     """Record the pointers that compiled functions get, and give them fenced scratch memory."""
     original = gs.Module._entry
+    watched: set[Any] = set()
 
     def entry(self: Any) -> Any:
         function = original(self)
-        if getattr(function, "__name__", "") == "recording":
+        if self in watched:
             return function
+        watched.add(self)
 
         def recording(*args: Any) -> Any:
             handed.append([a.value for a in args if isinstance(a, ctypes.c_void_p)])
             return function(*args)
 
-        self._function = recording
-        return recording
+        self._function = tvm_ffi.convert(recording)
+        return self._function
 
     gs.Module._entry = entry  # type: ignore[method-assign]
     assert callable(device.host_scratch), "the function that allocates scratch memory"

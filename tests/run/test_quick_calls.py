@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import gscompile as gs
 from gscompile import module
 from gscompile.arrays import view
+from gscompile.direct import MOST
 from tests.frameworks import need
 
 X, INDEX = np.arange(24, dtype=np.float32).reshape(8, 3), np.array([5, -8, 7, 0])
@@ -157,3 +159,155 @@ def test_a_scatter_works_in_place_only_on_its_own_data() -> None:
         both = np.empty((8, 3), np.float32)
         both[:4] = 1
         np.testing.assert_array_equal(m(X, INDEX, both[:4], out=both), want)
+
+
+# -- what compiled code looks at --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def direct(monkeypatch: pytest.MonkeyPatch, take: Any) -> Any:
+    """The take, whose calls have to be found good by compiled code from now on."""
+    for _ in range(2):
+        take(X, INDEX, out=np.empty((4, 3), np.float32))
+
+    def refuse(*args: Any) -> Any:
+        raise LookedAtError
+
+    monkeypatch.setitem(take.__dict__, "_quick", refuse)
+    return take
+
+
+class LookedAtError(Exception):
+    """Python had to look at the arrays."""
+
+
+def test_arrays_like_those_of_a_good_call(direct: Any) -> None:
+    out = np.empty((4, 3), np.float32)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for x in (X, X + 1, frozen, np.stack([X, X])[1]):
+        out[...] = 0
+        assert direct(x, INDEX, out=out) is out
+        np.testing.assert_array_equal(out, x[INDEX])
+
+
+class Subclass(np.ndarray[Any, Any]):
+    """Not an ndarray as far as members go."""
+
+
+@pytest.mark.parametrize(
+    ("x", "i", "out"),
+    [
+        (X[:7].copy(), INDEX, np.empty((4, 3), np.float32)),
+        (X, INDEX[:3], np.empty((3, 3), np.float32)),
+        (X, INDEX, np.empty((4, 4), np.float32)),
+        (X, INDEX, np.empty((4, 3, 1), np.float32)),
+        (X, INDEX, np.empty((4, 6), np.float32)[:, ::2]),
+        (np.asfortranarray(X), INDEX, np.empty((4, 3), np.float32)),
+        (X, INDEX, locked(np.empty((4, 3), np.float32))),
+        (X, INDEX, misaligned((4, 3))),
+        (X, INDEX.astype(np.uint64), np.empty((4, 3), np.float32)),
+        (X.astype(">f4"), INDEX, np.empty((4, 3), np.float32)),
+        (X.view(Subclass), INDEX, np.empty((4, 3), np.float32)),
+        (X.tolist(), INDEX, np.empty((4, 3), np.float32)),
+        (X, INDEX, 7),
+        (X, np.array([0, 1, 8, 2]), np.empty((4, 3), np.float32)),
+        (X, np.array([0, 1, -9, 2]), np.empty((4, 3), np.float32)),
+    ],
+)
+def test_arrays_unlike_those_of_a_good_call(direct: Any, x: Any, i: Any, out: Any) -> None:
+    with pytest.raises(LookedAtError):
+        direct(x, i, out=out)
+
+
+def test_another_number_of_inputs(direct: Any) -> None:
+    for args in ((), (X,), (X, INDEX, INDEX)):
+        with pytest.raises(LookedAtError):
+            direct(*args, out=np.empty((4, 3), np.float32))
+
+
+def test_overlapping_arrays_are_looked_at(direct: Any) -> None:
+    storage = np.empty((14, 3), np.float32)
+    storage[:8] = X
+    for begin in (0, 3, 7):
+        with pytest.raises(LookedAtError):
+            direct(storage[:8], INDEX, out=storage[begin : begin + 4])
+    np.testing.assert_array_equal(direct(storage[:8], INDEX, out=storage[8:12]), X[INDEX])  # side by side
+
+
+def test_many_shapes_are_known_and_more_are_looked_at(take: Any) -> None:
+    x = np.arange(150, dtype=np.float32).reshape(50, 3)
+    for _ in range(3):
+        for k in range(1, 2 * MOST):
+            out = np.empty((k, 3), np.float32)
+            np.testing.assert_array_equal(take(x, np.arange(k), out=out), x[:k])
+    assert len(take._patterns._kept) == MOST
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "bool", "int8"])
+def test_other_dtypes_and_ranks(name: str) -> None:
+    b = gs.Builder()
+    b.output(b.take(b.input("x", (5,), name), b.input("i", (), "int32"), bounds="wrap"))
+    m = b.build()
+    x = np.arange(5).astype(np.dtype(name) if name != "bfloat16" else need("ml_dtypes").bfloat16)
+    out = np.empty((), x.dtype)
+    for k in (0, 4, -1, 9, -6, 2):
+        m(x, np.array(k, np.int32), out=out)
+        assert out == x[k % 5]
+    assert len(m._patterns._kept) == 1
+
+
+def test_nothing_to_do() -> None:
+    b = gs.Builder()
+    b.output(b.take(b.input("x", ("n", 3), "float32"), b.input("i", ("k",), "int64")))
+    m, out = b.build(), np.empty((0, 3), np.float32)
+    for _ in range(4):
+        assert m(X, INDEX[:0], out=out) is out
+
+
+def test_in_place_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    b = gs.Builder("put")
+    x, i, src = b.input("x", (8, 3), "float32"), b.input("i", (4,), "int64"), b.input("s", (4, 3), "float32")
+    b.output(b.put(x, i, src, reduction="add"))
+    m, source = b.build(), np.ones((4, 3), np.float32)
+    want = m(X, INDEX, source)
+    for _ in range(2):
+        m(X, INDEX, source, out=np.empty_like(X))
+    quick = m._quick
+    monkeypatch.setitem(m.__dict__, "_quick", lambda *_: pytest.fail("looked at"))
+    data = X.copy()
+    assert m(data, INDEX, source, out=data) is data
+    np.testing.assert_array_equal(data, want)
+    out = np.empty_like(X)
+    np.testing.assert_array_equal(m(X, INDEX, source, out=out), want)
+    monkeypatch.setitem(m.__dict__, "_quick", quick)
+    with pytest.raises(gs.BoundsError, match=r"i\[2\] = 8 "):
+        m(data, np.array([0, 1, 8, 2]), source, out=data)
+    np.testing.assert_array_equal(data, want)  # untouched
+
+
+def test_threads_that_find_patterns_at_once(take: Any) -> None:
+    x = np.arange(150, dtype=np.float32).reshape(50, 3)
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for k in rng.integers(0, 12, 300):
+            index = rng.integers(-50, 50, k)
+            np.testing.assert_array_equal(take(x, index, out=np.empty((k, 3), np.float32)), x[index])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
+@pytest.mark.parametrize("member", ["_ITEMS", "_TYPE", "_DATA", "_RANK", "_EXTENTS", "_DTYPE", "_FLAGS"])
+def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch, take: Any, member: str) -> None:
+    from gscompile import direct
+
+    assert direct.layout_is_known()
+    monkeypatch.setattr(direct, member, getattr(direct, member) + (-8 if member == "_TYPE" else 8))
+    assert not direct.layout_is_known()
+    monkeypatch.setattr(direct, "caller", direct.caller.__wrapped__)
+    out = np.empty((4, 3), np.float32)
+    for _ in range(3):  # Python looks then
+        np.testing.assert_array_equal(take(X, INDEX, out=out), X[INDEX])
+    assert not take._patterns._kept

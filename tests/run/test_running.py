@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm_ffi
 
 import gscompile as gs
 from gscompile import arrays
@@ -56,8 +57,10 @@ def spied(module: Any) -> list[list[int]]:
         calls.append([a.value or 0 for a in args if isinstance(a, ctypes.c_void_p)])
         return function(*args)
 
-    module._function = recording
-    assert module._entry() is recording
+    module._function = spy = tvm_ffi.convert(recording)
+    assert module._entry() is spy
+    for remembered in ("_patterns", "_quick"):  # with the function
+        module.__dict__.pop(remembered, None)
     return calls
 
 
