@@ -180,9 +180,9 @@ class Lowering:
     def emit(self, nest: Nest) -> None:
         """Schedule a nest and its check, and add them to the function."""
         rule, stmt = schedule(nest, self.context, self.rules)
-        check = nest.check if isinstance(nest, (MapNest, ScatterNest)) else None
+        check = None if isinstance(nest, CheckNest) else nest.check
         if isinstance(stmt, Checked):
-            assert isinstance(nest, (MapNest, ScatterNest)) and check is not None, (
+            assert not isinstance(nest, CheckNest) and check is not None, (
                 f"rule {rule} has taken over a check that {nest.name} does not have"
             )
             failed = status_failed(self.status)
@@ -198,9 +198,12 @@ class Lowering:
         if not isinstance(nest, CheckNest):
             self.kernels.append((nest.name, rule))
 
-    def idle(self, nest: MapNest | ScatterNest) -> Expr | None:
+    def idle(self, nest: MapNest | ReduceNest | ScatterNest) -> Expr | None:
         """When a nest has nothing to compute, and so looks at no index, though there may be a bad one; None for never."""
-        work = product(nest.shape) * (product(nest.window) if isinstance(nest, ScatterNest) else 1)
+        if isinstance(nest, ReduceNest):
+            work = nest.elements
+        else:
+            work = product(nest.shape) * (product(nest.window) if isinstance(nest, ScatterNest) else 1)
         return None if isinstance(work, int) and work > 0 else self.sizes(work) == 0
 
     def scheduled(self, check: CheckNest) -> Stmt:
@@ -324,10 +327,26 @@ class Lowering:
             finish = lambda a, c: a[1]  # noqa: E731
         ranges = [(T.const(0), self.sizes(source.shape[a])) for a in axes]
         inner = list(axes) == list(range(source.rank - len(axes), source.rank))
-        cost = self.plan.cost[id(value)]
-        elements = product(source.shape)
+        gather = self.plan.folded.get(id(value))
+
+        def grid(c: Coords, r: Coords) -> list[Expr]:
+            assert gather is not None and isinstance(gather.op, Gather)
+            return gather.op.addressing.split(full_coords(source.rank, axes, op.keepdims, c, r))[0]
+
         return ReduceNest(
-            value.name, value.shape, value.dtype, out, elements, lambda c: ranges, initial, step, finish, cost, inner
+            value.name,
+            value.shape,
+            value.dtype,
+            out,
+            product(source.shape),
+            lambda c: ranges,
+            initial,
+            step,
+            finish,
+            self.plan.cost[id(value)],
+            inner,
+            None if gather is None else self.taken_over(gather),
+            grid,
         )
 
     def segment_nest(self, value: Value, op: SegmentReduce, out: Buffer) -> ReduceNest:

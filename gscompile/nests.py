@@ -56,6 +56,9 @@ class ReduceNest:
         step: (accumulators, c, position in the box) -> accumulators.
         finish: (accumulators, c) -> the cell.
         inner: the reduced axes are the innermost of the argument (a run of memory is folded).
+        check: of a fold of what a gather gives: its index check, where nothing has run it yet; see
+            :class:`schedules.rule.Checked`.
+        grid: of such a fold: (c, position in the box) -> the grid position whose index that step uses.
     """
 
     name: str
@@ -69,6 +72,8 @@ class ReduceNest:
     finish: Callable[[Sequence[Expr], Coords], Expr]
     cost: int
     inner: bool
+    check: CheckNest | None = None
+    grid: Callable[[Coords, Coords], list[Expr]] = lambda c, r: [*c, *r]
 
 
 @dataclass(frozen=True, slots=True)

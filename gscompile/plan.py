@@ -15,12 +15,14 @@ Stored are:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from gscompile.dims import Dim, product
 from gscompile.graph import Graph, Value
 from gscompile.ops.base import Inline, Leaf, Stored
 from gscompile.ops.gather import Gather
 from gscompile.ops.movement import BroadcastTo, Cast, Pointwise
+from gscompile.ops.reduce import ArgReduce, Reduce
 from gscompile.ops.scatter import Scatter
 
 CHEAP = 12
@@ -35,7 +37,8 @@ class Plan:
         stored: ids of the values with storage, leaves apart.
         early: values whose indices can be checked before anything is written, in graph order.
         late: the other values whose indices are checked.
-        joined: ids of those early ones whose nests may check the indices themselves.
+        joined: ids of those early ones whose indices the nest that reads them may check itself.
+        folded: id of a fold -> the gather whose indices its nest may check.
         in_place: output number -> the input whose memory it may take over.
     """
 
@@ -43,15 +46,20 @@ class Plan:
     early: tuple[Value, ...]
     late: tuple[Value, ...]
     joined: frozenset[int]
+    folded: dict[int, Value]
     in_place: dict[int, Value]
     cost: dict[int, int]
+
+
+Readers: TypeAlias = dict[int, list[tuple[Value, int]]]
+"""A value's ``id`` -> who reads it, as which argument."""
 
 
 def plan(graph: Graph) -> Plan:
     """Decide for a graph."""
     stored: set[int] = {id(v) for v in graph.outputs if not isinstance(v.op, Leaf)}
     stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
-    readers: dict[int, list[tuple[Value, int]]] = {id(v): [] for v in graph.values}
+    readers: Readers = {id(v): [] for v in graph.values}
     for v in graph.values:
         for k, a in enumerate(v.args):
             readers[id(a)].append((v, k))
@@ -87,23 +95,49 @@ def plan(graph: Graph) -> Plan:
                 alone = len(readers[id(base)]) == 1 and not any(o is base for o in graph.outputs)
                 if alone and sum(o is v for o in graph.outputs) == 1:
                     in_place[k] = base
-    joined = _joined(graph, early, stored, [graph.outputs[k] for k in in_place])
-    return Plan(frozenset(stored), early, late, joined, in_place, cost)
+    nests = _joined(graph, early, late, stored, readers, [graph.outputs[k] for k in in_place])
+    folded = {id(nest): v for v, nest in nests if nest is not v}
+    return Plan(frozenset(stored), early, late, frozenset(id(v) for v, _ in nests), folded, in_place, cost)
 
 
-def _joined(graph: Graph, early: tuple[Value, ...], stored: set[int], in_place: list[Value]) -> frozenset[int]:
-    """The checks that may wait until their values' nests run.
+def _joined(
+    graph: Graph,
+    early: tuple[Value, ...],
+    late: tuple[Value, ...],
+    stored: set[int],
+    readers: Readers,
+    in_place: list[Value],
+) -> list[tuple[Value, Value]]:
+    """The checks that may wait until a nest runs that reads every index itself, with the value that this nest is of.
 
     The last ones, so that all run in graph order still, and none after a nest that may overwrite an input.
     """
-    joined: set[int] = set()
+    joined: list[tuple[Value, Value]] = []
     order = {id(v): k for k, v in enumerate(graph.values)}
-    first = min((order[id(v)] for v in in_place), default=len(order))
+    last = min((order[id(v)] for v in in_place), default=len(order))
     for v in reversed(early):
-        if id(v) not in stored or order[id(v)] > first or (isinstance(v.op, Scatter) and v.op.reduction.arity > 1):
+        nest = v if id(v) in stored else _fold_of(v, stored, readers)
+        if nest is None or order[id(nest)] > last or (isinstance(v.op, Scatter) and v.op.reduction.arity > 1):
             break
-        joined.add(id(v))
-    return frozenset(joined)
+        if any(order[id(v)] < order[id(x)] < order[id(nest)] for x in late):
+            break
+        joined.append((v, nest))
+        last = order[id(nest)] - 1
+    return joined
+
+
+def _fold_of(gather: Value, stored: set[int], readers: Readers) -> Value | None:
+    """The fold over axes that reads each element of a gather once, and nothing else its indices; None if there is none."""
+    alone = all(reader is gather for reader, _ in readers[id(gather.args[1])])
+    v = gather
+    while alone and id(v) not in stored and len(readers[id(v)]) == 1:
+        ((reader, _),) = readers[id(v)]
+        if isinstance(reader.op, (Reduce, ArgReduce)):
+            return reader
+        if not isinstance(reader.op, (Pointwise, Cast)) or reader.shape != gather.shape:
+            return None
+        v = reader
+    return None
 
 
 def _tree(value: Value, inlined: list[Value], nodes: dict[int, int], spots: dict[int, int]) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.nests import MapNest
+from schedules.llvm.check import Flag
 from schedules.llvm.ranges import Cell, Piece
 from schedules.rule import Checked
 
@@ -24,21 +25,8 @@ def cells(nest: MapNest) -> Piece:
 
 def flagged(nest: MapNest, cell: Cell) -> Piece:
     """Cells that are safe with any index, and the check of each."""
-    check = nest.check
-    assert check is not None
-    bad = T.buffer("bad", [1], "int64", align=8)
-    zero = [T.const(0)]
-
-    def look(c: list[Expr]) -> Stmt:
-        grid = nest.grid(c)
-        beyond = (T.store(bad, zero, T.load(bad, *zero) | check.excess(grid, k)) for k in range(check.components))
-        return T.seq(cell(c), *beyond)
-
-    def around(loops: Stmt) -> Stmt:
-        told = T.if_(T.load(bad, *zero) != 0, failed(nest))
-        return T.seq(T.allocate(bad), T.store(bad, zero, T.const(0)), loops, told)
-
-    return Piece(look, around)
+    flag = Flag(nest.check)
+    return Piece(lambda c: T.seq(cell(c), flag.look(nest.grid(c))), flag.around)
 
 
 def valid(nest: MapNest, c: list[Expr]) -> Expr:
@@ -47,12 +35,6 @@ def valid(nest: MapNest, c: list[Expr]) -> Expr:
     assert check is not None
     grid = nest.grid(c)
     return T.all_of(check.valid(grid, k) for k in range(check.components))
-
-
-def failed(nest: MapNest) -> Stmt:
-    """Tell that some index is out of range."""
-    assert nest.check is not None
-    return T.store(nest.check.status, [T.const(0)], T.const(1))
 
 
 def with_check(nest: MapNest, stmt: Stmt) -> Stmt | Checked:

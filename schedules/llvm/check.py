@@ -10,6 +10,44 @@ from schedules.loops import nested, ravel
 from schedules.rule import Context
 
 
+class Flag:
+    """Whether some loops have met an index that is not valid; kept in a register.
+
+    Without a check all of it is nothing.
+    """
+
+    def __init__(self, check: CheckNest | None, name: str = "bad") -> None:
+        self.check = check
+        self.bad = T.buffer(name, [1], "int64", align=8)
+        self.zero = [T.const(0)]
+
+    def clear(self) -> Stmt | None:
+        return None if self.check is None else T.store(self.bad, self.zero, T.const(0))
+
+    def look(self, grid: list[Expr]) -> Stmt | None:
+        """Look at the index vector at a grid position."""
+        check = self.check
+        return None if check is None else T.seq(*(self.note(check.excess(grid, k)) for k in range(check.components)))
+
+    def note(self, excess: Expr) -> Stmt:
+        return T.store(self.bad, self.zero, T.load(self.bad, *self.zero) | excess)
+
+    @property
+    def raised(self) -> Expr:
+        return T.load(self.bad, *self.zero) != 0
+
+    def around(self, loops: Stmt, otherwise: Stmt | None = None) -> Stmt:
+        """What sets the flag before the loops, and reports it after them; what is done if there is nothing to report."""
+        if self.check is None:
+            return T.seq(loops, otherwise)
+        return T.seq(T.allocate(self.bad), self.clear(), loops, T.if_(self.raised, failed(self.check), otherwise))
+
+
+def failed(check: CheckNest) -> Stmt:
+    """Tell that some index is out of range."""
+    return T.store(check.status, [T.const(0)], T.const(1))
+
+
 class Check:
     """The common case reads the indices once, vectorised; a failure is located by reading them again."""
 
@@ -18,21 +56,10 @@ class Check:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
         if not isinstance(nest, CheckNest):
             return None
-        zero = [T.const(0)]
 
         def piece() -> Piece:
-            bad = T.buffer("bad", [1], "int64", align=8)
-
-            def look(g: list[Expr]) -> Stmt:
-                return T.seq(
-                    *(T.store(bad, zero, T.load(bad, *zero) | nest.excess(g, k)) for k in range(nest.components))
-                )
-
-            def around(loops: Stmt) -> Stmt:
-                flag = T.if_(T.load(bad, *zero) != 0, T.store(nest.status, zero, T.const(1)))
-                return T.seq(T.allocate(bad), T.store(bad, zero, T.const(0)), loops, flag)
-
-            return Piece(look, around)
+            flag = Flag(nest)
+            return Piece(flag.look, flag.around)
 
         at = status_position(nest.slot)
 

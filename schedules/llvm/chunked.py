@@ -17,6 +17,7 @@ from gscompile.dims import Dim, dim_max, dim_min, product
 from gscompile.index_map import Indexed, Shared
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast
+from schedules.llvm.check import Flag
 from schedules.llvm.costs import (
     FEWEST_COPIES,
     MANY_POINTS,
@@ -31,7 +32,7 @@ from schedules.llvm.kernels import touch_lines, with_kernels
 from schedules.llvm.owned import OwnedRows, points
 from schedules.llvm.ranges import Piece, over_box
 from schedules.llvm.scatter import WIDE, OwnerComputes
-from schedules.llvm.staged import BLOCK, Flag, RowScatter, base, identity, separable, short_list, streams
+from schedules.llvm.staged import BLOCK, RowScatter, base, identity, separable, short_list, streams
 from schedules.rule import Checked, Context
 
 # of index and src between asking for a line and using it; it is asked for twice and half as far ahead too

@@ -6,7 +6,8 @@ from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.dims import Dim, product
 from gscompile.nests import MapNest, Nest
-from schedules.llvm.cells import failed, valid, with_check
+from schedules.llvm.cells import valid, with_check
+from schedules.llvm.check import failed
 from schedules.llvm.kernels import copy_row, drain, touch_row, with_kernels
 from schedules.llvm.ranges import shared_range
 from schedules.loops import nested, unravel
@@ -41,7 +42,7 @@ class Copies:
                 c = unravel(r, outer, ctx.sizes)
                 if nest.check is None:
                     return T.seq(ask(r, hi), row_at(c))
-                return T.seq(ask(r, hi), T.if_(valid(nest, [*c, *zeros]), row_at(c), failed(nest)))
+                return T.seq(ask(r, hi), T.if_(valid(nest, [*c, *zeros]), row_at(c), failed(nest.check)))
 
             def row_at(c: list[Expr]) -> Stmt:
                 found = copied(nest.element([*c, *zeros]))

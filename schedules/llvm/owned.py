@@ -12,12 +12,13 @@ from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import product
 from gscompile.nests import Nest, ScatterNest
+from schedules.llvm.check import Flag
 from schedules.llvm.copies import PAST_CACHES
 from schedules.llvm.costs import MANY_POINTS, partition_pays
 from schedules.llvm.kernels import copy_row, drain, touch_row, with_kernels
 from schedules.llvm.partition import Partition
 from schedules.llvm.ranges import shared_range
-from schedules.llvm.staged import BLOCK, Flag, RowScatter, base, blocks, short_list
+from schedules.llvm.staged import BLOCK, RowScatter, base, blocks, short_list
 from schedules.loops import nested, unravel
 from schedules.rule import Checked, Context
 from schedules.runs import copied

@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
+from schedules.llvm.check import Flag
 from schedules.llvm.costs import MOST_OWNERS, SORTED
-from schedules.llvm.staged import Flag, RowScatter
+from schedules.llvm.staged import RowScatter
 
 Points = Callable[[Callable[[Expr], Expr], Expr, Expr], Stmt]
 """(which point stands at a place of the list, first place, last place) -> what is done to an owner's points."""

@@ -14,11 +14,12 @@ from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.bounds import Bounds
 from gscompile.nests import Nest, ScatterNest
+from schedules.llvm.check import Flag
 from schedules.llvm.costs import FEWEST_CHUNKS, MANY_POINTS, MOST_CHUNKS, POINTS_PER_CELL, PRIVATE_CELLS, chunks, pays
 from schedules.llvm.kernels import touch_lines, with_kernels
 from schedules.llvm.owned import OwnedRows
 from schedules.llvm.ranges import always_shared, shared_range
-from schedules.llvm.staged import BLOCK, Flag, RowScatter, base, blocks, identity, separable, short_list, streams
+from schedules.llvm.staged import BLOCK, RowScatter, base, blocks, identity, separable, short_list, streams
 from schedules.loops import unravel
 from schedules.rule import Checked, Context
 

@@ -15,10 +15,11 @@ from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import product
 from gscompile.nests import Nest, ReduceNest
 from schedules.folds import accumulators, fold
+from schedules.llvm.check import Flag
 from schedules.llvm.kernels import opaque, touch_row, with_kernels, with_opaque
 from schedules.llvm.ranges import shared_range
 from schedules.loops import over_reduced, unravel
-from schedules.rule import Context
+from schedules.rule import Checked, Context
 
 REGISTERS = 8  # vector registers that hold the accumulators of a tile; there are 16, or 32 with AVX-512
 CHAINS = 8  # folds of runs of memory that go on together, since each waits for its own last step
@@ -33,7 +34,7 @@ class Columns:
 
     name = "columns"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest) or nest.inner or not nest.shape:
             return None
         columns = nest.shape[-1]
@@ -41,12 +42,15 @@ class Columns:
             return None
         width = tile_width(nest, ctx)
         asked = gathered_rows(nest)
+        checks = nest.check is not None and rows_share_an_index(nest)
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
-            return folded(nest, first, width, count, Ahead(nest, asked, first, later, count) if asked else None)
+            fold = folded(nest, first, width, count, Ahead(nest, asked, first, later, count) if asked else None)
+            return where_valid(nest, first, fold) if checks else fold
 
         nests = tiled(nest, ctx, width, tile)
-        return with_kernels(nests) if asked else nests
+        stmt = with_kernels(nests) if asked else nests
+        return Checked(stmt) if checks else stmt
 
 
 class Folds:
@@ -125,6 +129,20 @@ def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr]
 
     work = nest.elements * max(nest.cost, 1)
     return shared_range(ctx, product(outer), work, share)
+
+
+def rows_share_an_index(nest: ReduceNest) -> bool:
+    """Whether the indices that a fold uses are those of its neighbours on the innermost kept axis."""
+    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+    r = [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
+    pairs = zip(nest.grid(c, r), nest.grid([*c[:-1], c[-1] + 1], r), strict=True)
+    return all(T.same_expr(x, y) for x, y in pairs)
+
+
+def where_valid(nest: ReduceNest, first: list[Expr], fold: Stmt) -> Stmt:
+    """A tile's folds, if all indices that they use are in range: looked at just before, which brings them near."""
+    flag = Flag(nest.check)
+    return flag.around(over_reduced(nest, first, lambda r: T.seq(flag.look(nest.grid(first, r)))), fold)
 
 
 def folded(nest: ReduceNest, first: list[Expr], width: int, count: Expr, ahead: Ahead | None) -> Stmt:

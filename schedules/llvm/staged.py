@@ -14,7 +14,7 @@ from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import Dim, Shape, product
 from gscompile.index_map import Indexed, Window
-from gscompile.nests import CheckNest, ScatterNest
+from gscompile.nests import ScatterNest
 from gscompile.ops.elementwise import cast, constant
 from gscompile.reductions import Reduction
 from gscompile.types import DType
@@ -170,40 +170,6 @@ def streams(nest: ScatterNest, grid: list[Expr]) -> list[tuple[Buffer, list[Expr
             if condition is None and not same and not any(T.loads_of(c) for c in at):
                 found.append((buf, at, T.itemsize(buf)))
     return found
-
-
-class Flag:
-    """Whether a loop has met an index that is not valid; kept in a register.
-
-    Without a check all of it is nothing.
-    """
-
-    def __init__(self, check: CheckNest | None, name: str = "bad") -> None:
-        self.check = check
-        self.bad = T.buffer(name, [1], "int64", align=8)
-        self.zero = [T.const(0)]
-
-    def clear(self) -> Stmt | None:
-        return None if self.check is None else T.store(self.bad, self.zero, T.const(0))
-
-    def look(self, grid: list[Expr]) -> Stmt | None:
-        """Look at the index vector at a grid position."""
-        check = self.check
-        return None if check is None else T.seq(*(self.note(check.excess(grid, k)) for k in range(check.components)))
-
-    def note(self, excess: Expr) -> Stmt:
-        return T.store(self.bad, self.zero, T.load(self.bad, *self.zero) | excess)
-
-    @property
-    def raised(self) -> Expr:
-        return T.load(self.bad, *self.zero) != 0
-
-    def around(self, loops: Stmt) -> Stmt:
-        """What sets the flag before the loops and reports it after them."""
-        if self.check is None:
-            return loops
-        report = T.if_(self.raised, T.store(self.check.status, self.zero, T.const(1)))
-        return T.seq(T.allocate(self.bad), self.clear(), loops, report)
 
 
 def blocks(lo: Expr, hi: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:

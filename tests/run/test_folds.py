@@ -157,3 +157,96 @@ def _fenced(say: Callable[[str], None], at_end: bool) -> None:
 def test_asking_ahead_reads_no_index_outside(at_end: bool) -> None:
     end = in_child(_fenced, at_end)
     assert end.code == 0, str(end)
+
+
+# -- indices that a fold checks itself --------------------------------------------------------------------------------
+
+
+def bag(b: gs.Builder, kind: str, sizes: Any) -> None:
+    """A fold over what a gather gives."""
+    rows, width, bags, length = sizes
+    x, i = b.input("x", (rows, width), "float32"), b.input("i", (bags, length), "int64")
+    if kind == "weighted":
+        w = b.input("w", (bags, length), "float32")
+        b.output(b.sum(b.take(x, i) * b.unsqueeze(w, 2), 1))
+    elif kind == "argmax":
+        b.output(b.argmax(b.take(x, i), 1))
+    elif kind == "cast":
+        b.output(b.max(b.cast(b.take(x, i), "int32"), 1))
+    else:
+        b.output(b.sum(b.take(x, i), 1))
+
+
+def bag_oracle(kind: str, x: Any, i: Any, w: Any) -> Any:
+    rows = x[i]
+    if kind == "weighted":
+        return (rows * w[:, :, None]).sum(1)
+    if kind == "argmax":
+        return rows.argmax(1)
+    return rows.astype("i4").max(1) if kind == "cast" else rows.sum(1)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "weighted", "argmax", "cast"])
+def test_a_fold_checks_the_indices_of_its_gather(kind: str, symbolic: bool) -> None:
+    sizes = (500, 300, 90, 21)  # more columns than a tile, enough work for threads
+    b = gs.Builder("bag")
+    bag(b, kind, ("n", "c", "k", "m") if symbolic else sizes)
+    m = b.build()
+    assert [name for name, _ in m.stats.kernels] == [m.outputs[0].name]
+    assert m.source().count("gs_touch_row") > 0, "rows that are asked for"
+    rng = np.random.default_rng(0)
+    x = rng.integers(-8, 8, sizes[:2]).astype("f4")
+    i, w = rng.integers(-500, 500, sizes[2:]), rng.integers(0, 3, sizes[2:]).astype("f4")
+    more = [w] if kind == "weighted" else []
+    np.testing.assert_array_equal(m(x, i, *more), bag_oracle(kind, x, i, w))
+    for place in ((0, 0), (0, 20), (44, 7), (45, 0), (89, 20)):
+        for bad in (500, -501, np.iinfo("i8").max, np.iinfo("i8").min):
+            wrong = i.copy()
+            wrong[place] = bad
+            with pytest.raises(gs.BoundsError) as e:
+                m(x, wrong, *more)
+            assert (e.value.tensor, e.value.position, e.value.value) == ("i", place, bad)
+    wrong = i.copy()
+    wrong[80, 3], wrong[12, 9] = 700, -700  # the first in row-major order, whatever thread meets it
+    with pytest.raises(gs.BoundsError, match=r"i\[12, 9\] = -700 "):
+        m(x, wrong, *more)
+
+
+def test_a_fold_of_nothing_still_checks_its_indices() -> None:
+    b = gs.Builder("bag")
+    bag(b, "plain", ("n", "c", "k", "m"))
+    m = b.build()
+    i = np.array([[0, 1], [2, 9]])
+    with pytest.raises(gs.BoundsError, match=r"i\[1, 1\] = 9 "):
+        m(np.zeros((3, 0), "f4"), i)
+    assert m(np.zeros((3, 0), "f4"), i % 3).shape == (2, 0)
+    np.testing.assert_array_equal(m(np.ones((3, 2), "f4"), i[:, :0]), np.zeros((2, 2)))
+    assert m(np.ones((0, 2), "f4"), i[:0]).shape == (0, 2)
+
+
+def test_the_first_of_several_checks_is_reported() -> None:
+    b = gs.Builder()
+    x, i, j = b.input("x", (50, 40), "float32"), b.input("i", (6, 5), "int64"), b.input("j", (6, 5), "int64")
+    late = b.take(x, i, name="first")
+    b.output(b.take(x, j, name="second"), b.sum(late, 1))
+    m = b.build()
+    good, bad = np.zeros((6, 5), "i8"), np.full((6, 5), 50)
+    for a, c, name in ((bad, bad, "first"), (bad, good, "first"), (good, bad, "second")):
+        with pytest.raises(gs.BoundsError) as e:
+            m(np.ones((50, 40), "f4"), a, c)
+        assert e.value.op == name
+
+
+def test_an_index_with_other_readers_is_checked_before_them() -> None:
+    b = gs.Builder()
+    x, y = b.input("x", (50, 40), "float32"), b.input("y", (50, 3), "float32")
+    i = b.input("i", (6, 5), "int64")
+    rows = b.take(x, i)
+    b.output(b.take(y, i), b.sum(rows, 1))  # the second one's check covers the first one's
+    m = b.build()
+    i_ = np.arange(30).reshape(6, 5)
+    x_, y_ = np.ones((50, 40), "f4"), np.ones((50, 3), "f4")
+    np.testing.assert_array_equal(m(x_, y_, i_)[1], np.full((6, 40), 5))
+    with pytest.raises(gs.BoundsError):
+        m(x_, y_, i_ + 10**12)
