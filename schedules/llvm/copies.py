@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.dims import Dim, product
 from gscompile.nests import MapNest, Nest
 from schedules.llvm.cells import valid, with_check
 from schedules.llvm.check import failed
-from schedules.llvm.kernels import copy_row, drain, touch_row, with_kernels
+from schedules.llvm.kernels import copy_lines, copy_row, drain, in_lines, touch_row, with_kernels
 from schedules.llvm.ranges import shared_range
 from schedules.loops import nested, unravel
 from schedules.rule import Checked, Context
@@ -38,6 +40,13 @@ class Copies:
         zeros: list[Expr] = [T.const(0)] * axes
 
         def body(lo: Expr, hi: Expr) -> Stmt:
+            loop = copied_by(lo, hi, lambda to, source: copy_row(to, source, nbytes, past))
+            if not isinstance(row, int):
+                lines = copied_by(lo, hi, lambda to, source: copy_lines(to, source, nbytes))
+                loop = T.if_(in_lines(T.address_of(nest.out, *(T.const(0) for _ in nest.shape)), nbytes, past), lines, loop)
+            return T.seq(loop, drain())
+
+        def copied_by(lo: Expr, hi: Expr, copy_one: Callable[[Expr, Expr], Stmt]) -> Stmt:
             def one(r: Expr) -> Stmt:
                 c = unravel(r, outer, ctx.sizes)
                 if nest.check is None:
@@ -48,7 +57,7 @@ class Copies:
                 found = copied(nest.element([*c, *zeros]))
                 assert found is not None
                 to, source = T.address_of(nest.out, *c, *zeros), T.address_of(found.source[0], *found.source[1])
-                copy = copy_row(to, source, nbytes, past)
+                copy = copy_one(to, source)
                 if found.ok is not None:
                     assert found.fill is not None
                     fill = found.fill
@@ -56,7 +65,7 @@ class Copies:
                     copy = T.if_(found.ok, copy, blank)
                 return copy
 
-            return T.seq(T.for_range(lo, hi, one, "row"), drain())
+            return T.for_range(lo, hi, one, "row")
 
         def ask(r: Expr, hi: Expr) -> Stmt | None:
             if len(outer) > 1 or not _worth_asking(rows):

@@ -3,6 +3,9 @@
 ``gs_copy_row``    copies a row.  Where told to, it stores past the caches: the lines of a large result are then not read before
                    they are overwritten, which a plain store does, and do not push out what is read again.  100,000 rows of
                    512 bytes: 2.0 ms, with plain vector stores 2.9, with the C library's copy 3.3.
+``gs_copy_lines``  copies a row of a few whole lines past the caches; ``gs_in_lines`` says whether that is how rows are to be copied.
+                   Where a row's length is known only at run time, the loop that calls them has no other way to copy in it,
+                   and keeps what it needs in registers: a million rows of 64 bytes 3.0 ms, by ``gs_copy_row`` 3.6.
 ``gs_touch_row``   asks for the first cache lines of a row that will be copied soon.
 ``gs_touch_lines`` asks the second-level cache for some lines that will be picked from soon.  1,024 of 4,096 columns of 4,096
                    rows: 3.1 ms, without 7.4.
@@ -131,6 +134,57 @@ declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias
 !2 = !{!"llvm.loop.isvectorized", i32 1}
 """
 
+_COPY_LINES = """
+define i32 @gs_in_lines(ptr %to, i64 %n, i32 %past) alwaysinline nounwind {
+  %address = ptrtoint ptr %to to i64
+  %place = and i64 %address, 15
+  %rest = and i64 %n, 63
+  %both = or i64 %place, %rest
+  %whole = icmp eq i64 %both, 0
+  %before = sub i64 %n, 1
+  %few = icmp ult i64 %before, 256
+  %asked = icmp ne i32 %past, 0
+  %fits = and i1 %whole, %few
+  %all = and i1 %fits, %asked
+  %answer = zext i1 %all to i32
+  ret i32 %answer
+}
+define void @gs_copy_lines(ptr noalias nocapture writeonly %to, ptr noalias nocapture readonly %from, i64 %n)
+    alwaysinline nounwind {
+entry:
+  br label %line
+line:
+  %o = phi i64 [ 0, %entry ], [ %o.next, %line ]
+  %o0 = add nuw nsw i64 %o, 0
+  %source0 = getelementptr i8, ptr %from, i64 %o0
+  %bytes0 = load <4 x i32>, ptr %source0, align 1
+  %o1 = add nuw nsw i64 %o, 16
+  %source1 = getelementptr i8, ptr %from, i64 %o1
+  %bytes1 = load <4 x i32>, ptr %source1, align 1
+  %o2 = add nuw nsw i64 %o, 32
+  %source2 = getelementptr i8, ptr %from, i64 %o2
+  %bytes2 = load <4 x i32>, ptr %source2, align 1
+  %o3 = add nuw nsw i64 %o, 48
+  %source3 = getelementptr i8, ptr %from, i64 %o3
+  %bytes3 = load <4 x i32>, ptr %source3, align 1
+  %target0 = getelementptr i8, ptr %to, i64 %o0
+  store <4 x i32> %bytes0, ptr %target0, align 16, !nontemporal !0
+  %target1 = getelementptr i8, ptr %to, i64 %o1
+  store <4 x i32> %bytes1, ptr %target1, align 16, !nontemporal !0
+  %target2 = getelementptr i8, ptr %to, i64 %o2
+  store <4 x i32> %bytes2, ptr %target2, align 16, !nontemporal !0
+  %target3 = getelementptr i8, ptr %to, i64 %o3
+  store <4 x i32> %bytes3, ptr %target3, align 16, !nontemporal !0
+  %o.next = add nuw nsw i64 %o, 64
+  %more = icmp slt i64 %o.next, %n
+  br i1 %more, label %line, label %done, !llvm.loop !3
+done:
+  ret void
+}
+!3 = distinct !{!3, !4}
+!4 = !{!"llvm.loop.unroll.disable"}
+"""
+
 _TOUCH_ROW = (
     "define void @gs_touch_row(ptr nocapture readonly %row, i64 %n) alwaysinline nounwind {\n"
     "line0:\n"
@@ -171,11 +225,20 @@ _DRAIN = "define void @gs_drain() alwaysinline nounwind {\n  fence seq_cst\n  re
 
 def with_kernels(body: Stmt) -> Stmt:
     """A statement that may call the micro-kernels."""
-    return T.import_llvm(_COPY_ROW + _TOUCH_ROW + _TOUCH_LINES + _DRAIN, body)
+    return T.import_llvm(_COPY_ROW + _COPY_LINES + _TOUCH_ROW + _TOUCH_LINES + _DRAIN, body)
 
 
 def copy_row(to: Expr, source: Expr, nbytes: Expr, past_caches: Expr) -> Stmt:
     return T.evaluate(T.call_extern("void", "gs_copy_row", to, source, nbytes, T.cast("int32", past_caches)))
+
+
+def in_lines(to: Expr, nbytes: Expr, past_caches: Expr) -> Expr:
+    """Whether rows of this length, the first of them at ``to``, are to be copied by :func:`copy_lines`."""
+    return T.call_extern("int32", "gs_in_lines", to, nbytes, T.cast("int32", past_caches)) != 0
+
+
+def copy_lines(to: Expr, source: Expr, nbytes: Expr) -> Stmt:
+    return T.evaluate(T.call_extern("void", "gs_copy_lines", to, source, nbytes))
 
 
 def touch_row(row: Expr, nbytes: Expr) -> Stmt:

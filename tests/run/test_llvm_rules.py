@@ -168,7 +168,7 @@ def test_elements_of_columns_in_batches(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("symbolic", [False, True])
-@pytest.mark.parametrize("nbytes", [32, 48, 63, 64, 80, 240, 255, 256, 271, 272, 320, 4096, 4112])
+@pytest.mark.parametrize("nbytes", [32, 48, 63, 64, 80, 128, 192, 240, 255, 256, 271, 272, 320, 4096, 4112])
 @pytest.mark.parametrize("offset", [0, 16, 48, 1])
 def test_rows_of_any_width_at_any_address(nbytes: int, offset: int, symbolic: bool) -> None:
     """Results larger and smaller than the caches, beginning anywhere in a cache line."""
