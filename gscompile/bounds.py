@@ -86,10 +86,16 @@ def clamped(v: Expr, count: Expr) -> Expr:
     return T.maximum(T.minimum(v, count - 1), T.const(0))
 
 
+def inside(v: Expr, count: Expr) -> Expr:
+    """``v`` where it is a valid start, otherwise another one: as an unsigned number a negative one is too large, too."""
+    last = T.cast("uint64", T.maximum(count - 1, T.const(0)))
+    return T.cast("int64", T.minimum(T.cast("uint64", v), last))
+
+
 def excess(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool) -> Expr:
     """An int64 that is 0 just where :func:`in_range` holds, without a comparison: the cheapest test for vectors."""
     v = wrapped(value, size, negative, sliced)
-    beyond = T.xor(v, clamped(v, count))
+    beyond = T.xor(v, inside(v, count))
     known = T.constant_value(count)
     return beyond if known is not None and known > 0 else beyond | T.cast("int64", count <= 0)
 
@@ -116,4 +122,6 @@ def resolve(
         return Start(v, None)
     if policy is Bounds.FILL:
         return Start(v, T.all_of([T.const(0) <= v, v < count]))
-    return Start(clamped(v, count), None)
+    if policy is Bounds.CLIP:
+        return Start(clamped(v, count), None)
+    return Start(inside(v, count), None)

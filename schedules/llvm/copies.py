@@ -43,7 +43,9 @@ class Copies:
             loop = copied_by(lo, hi, lambda to, source: copy_row(to, source, nbytes, past))
             if not isinstance(row, int):
                 lines = copied_by(lo, hi, lambda to, source: copy_lines(to, source, nbytes))
-                loop = T.if_(in_lines(T.address_of(nest.out, *(T.const(0) for _ in nest.shape)), nbytes, past), lines, loop)
+                loop = T.if_(
+                    in_lines(T.address_of(nest.out, *(T.const(0) for _ in nest.shape)), nbytes, past), lines, loop
+                )
             return T.seq(loop, drain())
 
         def copied_by(lo: Expr, hi: Expr, copy_one: Callable[[Expr, Expr], Stmt]) -> Stmt:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
-from gscompile.bounds import Bounds
+from gscompile.bounds import Bounds, inside
 from gscompile.nests import Nest, ScatterNest
 from schedules.llvm.check import Flag
 from schedules.llvm.costs import FEWEST_CHUNKS, MANY_POINTS, MOST_CHUNKS, POINTS_PER_CELL, PRIVATE_CELLS, chunks, pays
@@ -82,12 +82,11 @@ def _private(s: RowScatter) -> Stmt:
             def resolve(k: Expr) -> Stmt:
                 row, ok = s.target(begin + k)
                 if nest.check is not None and nest.op.addressing.bounds is Bounds.RAISE and len(s.leading) == 1:
-                    # the unsigned minimum brings in a negative row as it does one too large; what the copy then holds is lost
-                    last = T.cast("uint64", T.maximum(n, T.const(1)) - 1)
+                    # a row that is not valid is counted somewhere: what the copy then holds is lost
                     empty = None if isinstance(cells, int) and cells > 0 else flag.note(T.cast("int64", n <= 0))
 
                     def put(r: Expr) -> Stmt:
-                        cell = T.cast("int64", T.minimum(T.cast("uint64", r), last))
+                        cell = inside(r, n)
                         return T.seq(T.store(target, [k], T.cast("int32", cell)), flag.note(T.xor(r, cell)), empty)
 
                     return T.let("r", row, put)
