@@ -9,8 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gscompile import _tvm as T
-from gscompile.arrays import Device, View
+from gscompile.arrays import Device, View, empty
 from gscompile.call import Call, Extents, Signature, Start, prepared, quick_call
 from gscompile.device import CUDA, HOST, Runner, Status
 from gscompile.direct import Patterns
@@ -134,9 +136,11 @@ class Module:
             ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the
             content of an ``out`` that is not an input.
         """
-        known = self._patterns if out is not None and not kwargs else None
-        if known is not None and (known.run(args, out) or self._quick(args, out)):
-            return out
+        known = None if kwargs else self._patterns
+        if known is not None:
+            result = self._fresh(args) if out is None else out
+            if result is not None and (known.run(args, result) or self._quick(args, result)):
+                return result
         function = self._entry()
         call = prepared(self._signature, args, kwargs, out)
         self._run(function, call, self._pointers(call))
@@ -203,6 +207,14 @@ class Module:
         """The call for arrays that can be used as they are."""
         assert self._patterns is not None
         return quick_call(self._signature, self._start, self._patterns)
+
+    def _fresh(self, args: Sequence[Any]) -> Any:
+        """Storage for the result of a call on NumPy arrays; None for others, and for shapes that were not seen before."""
+        for x in args:
+            if type(x) is not np.ndarray:
+                return None
+        extents = self._signature.known.get(tuple([x.shape for x in args]))
+        return None if extents is None else empty("numpy", extents.shapes[0], self.outputs[0].dtype)[0]
 
     @cached_property
     def _start(self) -> Start:

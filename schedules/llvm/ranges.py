@@ -45,6 +45,10 @@ def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Exp
     n = ctx.sizes(extent)
     if isinstance(work, int) and work < SERIAL_WORK:
         return body(T.const(0), n)
+    if (
+        isinstance(work, int) and fewest <= 2
+    ):  # a launch for one thread costs next to nothing, its own code a build's time
+        return always_shared(ctx, extent, body)
     many = T.all_of([ctx.threads > fewest - 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
     return T.if_(many, always_shared(ctx, extent, body), body(T.const(0), n))
 

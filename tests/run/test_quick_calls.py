@@ -311,3 +311,24 @@ def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch, ta
     for _ in range(3):  # Python looks then
         np.testing.assert_array_equal(take(X, INDEX, out=out), X[INDEX])
     assert not take._patterns._kept
+
+
+def test_calls_that_make_their_result(direct: Any) -> None:
+    for x in (X, X + 1):
+        first, second = direct(x, INDEX), direct(x, INDEX)
+        np.testing.assert_array_equal(first, x[INDEX])
+        assert type(first) is np.ndarray and not np.shares_memory(first, second)
+    for known_shape in (np.asfortranarray(X), X.astype("f8")):
+        with pytest.raises(LookedAtError):
+            direct(known_shape, INDEX)
+    for other in (X.tolist(), X[:5].copy()):  # are prepared as ever
+        with pytest.raises(gs.BoundsError):
+            direct(other, np.array([0, 1, 99, 2]))
+
+
+def test_the_result_is_of_the_first_arrays_kind(take: Any) -> None:
+    torch = need("torch")
+    for _ in range(3):
+        assert type(take(torch.from_numpy(X), INDEX)) is torch.Tensor
+        assert type(take(X, torch.from_numpy(INDEX))) is np.ndarray
+        np.testing.assert_array_equal(take(x=X, i=INDEX), take(X, INDEX))
