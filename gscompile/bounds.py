@@ -12,7 +12,7 @@ Before that, a negative index counts from the end once (``negative=True``), as i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, auto
 
 from gscompile import _tvm as T
 from gscompile._tvm import Expr
@@ -43,6 +43,18 @@ class Start:
 
     coord: Expr
     ok: Expr | None
+
+
+class When(Enum):
+    """When the indices of a gather under ``raise`` are found to be in range, or not.
+
+    ``NEVER``: nothing can be raised, so an address is clamped.  ``BEFORE``: addresses are good.  ``MEANWHILE``: an address must
+    be one of data's, and does not matter otherwise, as the result is given up.
+    """
+
+    NEVER = auto()
+    BEFORE = auto()
+    MEANWHILE = auto()
 
 
 FAR = 1 << 62  # no axis is that long, and no sum of it with an extent overflows
@@ -101,7 +113,7 @@ def excess(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool) -
 
 
 def resolve(
-    value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, sliced: bool, checked: bool
+    value: Expr, size: Expr, count: Expr, policy: Bounds, negative: bool, *, sliced: bool, checked: When
 ) -> Start:
     """The start that an index value means.
 
@@ -110,7 +122,7 @@ def resolve(
         size: the axis's extent, int64.
         count: how many starts are valid: ``size - slice + 1``.
         sliced: a point takes more than one element on this axis.
-        checked: a ``raise`` index was found to be in range before; otherwise its address is clamped here.
+        checked: of ``raise``: when the index is found to be in range.
     """
     if policy is Bounds.WRAP:
         safe = T.maximum(count, T.const(1))  # an empty axis is reported by its own check, never divided by
@@ -118,10 +130,10 @@ def resolve(
             return Start(T.cast("int64", T.truncmod(value, T.cast("uint64", safe))), None)
         return Start(T.floormod(T.cast("int64", value), safe), None)
     v = wrapped(value, size, negative, sliced)
-    if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked):
+    if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked is When.BEFORE):
         return Start(v, None)
     if policy is Bounds.FILL:
         return Start(v, T.all_of([T.const(0) <= v, v < count]))
-    if policy is Bounds.CLIP:
-        return Start(clamped(v, count), None)
-    return Start(inside(v, count), None)
+    if policy is Bounds.RAISE and checked is When.MEANWHILE:
+        return Start(inside(v, count), None)
+    return Start(clamped(v, count), None)

@@ -19,6 +19,7 @@ from typing import Any
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, PrimFunc, Stmt
+from gscompile.bounds import When
 from gscompile.dims import Dim, Shape, ceildiv, dim_min, product
 from gscompile.graph import Graph, Value
 from gscompile.nests import (
@@ -106,7 +107,7 @@ class ValueElement:
     lowering: Lowering
     value: Value
     trace: list[tuple[Buffer, list[Expr]]] | None = None
-    checked: bool = True
+    checked: When = When.BEFORE
 
     @property
     def type(self) -> TensorType:
@@ -294,7 +295,7 @@ class Lowering:
             return trace
 
         check = None if known else self.taken_over(value)
-        clamped = None if check is None else lambda c: ValueElement(self, value, checked=False).compute(c)
+        clamped = None if check is None else lambda c: ValueElement(self, value, checked=When.MEANWHILE).compute(c)
         cost = self.plan.cost[id(value)]
         op = value.op
         grid: Callable[[Coords], list[Expr]] = (lambda c: op.addressing.split(c)[0]) if isinstance(op, Gather) else list
@@ -403,7 +404,7 @@ class Lowering:
             a.map.window_shape(shape),
             own.base,
             flag,
-            lambda g: a.starts(index, g, shape, self.sizes, True),
+            lambda g: a.starts(index, g, shape, self.sizes, When.BEFORE),
             own.src,
             self.plan.cost[id(value)],
             self.taken_over(value),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gscompile import _tvm as T
 from gscompile._tvm import Expr
-from gscompile.bounds import Bounds, Start, excess, in_range, resolve
+from gscompile.bounds import Bounds, Start, When, excess, in_range, resolve
 from gscompile.dims import Dim
 from gscompile.index_map import Fixed, Indexed, IndexMap, Shared
 from gscompile.ops.base import Coords, Element, Inline, Sizes
@@ -45,7 +45,7 @@ class Addressing:
         return sizes(data[axis] - self.map.slice_size(axis) + 1)
 
     def start(
-        self, component: int, index: Element, grid: Coords, data: Sequence[Dim], sizes: Sizes, checked: bool
+        self, component: int, index: Element, grid: Coords, data: Sequence[Dim], sizes: Sizes, checked: When
     ) -> Start:
         """The resolved start of one component at a grid position."""
         axis = self.map.indexed_axes[component]
@@ -60,12 +60,12 @@ class Addressing:
         )
 
     def starts(
-        self, index: Element, grid: Coords, data: Sequence[Dim], sizes: Sizes, checked: bool
+        self, index: Element, grid: Coords, data: Sequence[Dim], sizes: Sizes, checked: When
     ) -> tuple[list[Expr], Expr | None]:
         """Every component's start, and whether all are in range (None: they always are)."""
         found = [self.start(k, index, grid, data, sizes, checked) for k in range(self.map.components)]
         conditions = [s.ok for s in found]
-        if not checked and self.bounds in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP):
+        if checked is not When.BEFORE and self.bounds in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP):
             # an address cannot be clamped into an axis without a valid position
             counts = [data[a] - self.map.slice_size(a) + 1 for a in self.map.indexed_axes]
             conditions += [sizes(c) > 0 for c in counts if not isinstance(c, int) or c <= 0]
@@ -125,14 +125,14 @@ class Addressing:
 class Gather(Inline):
     """Arguments: data, index.  Result: shape ``map.points_shape(data, index)``, data's dtype.
 
-    Under ``raise`` the addresses are clamped unless ``checked`` says that the indices were found in range before.  A point that
+    Under ``raise`` the addresses are clamped, unless ``checked`` says that the indices are found to be in range.  A point that
     has nowhere to point to, on an axis without a valid position, is then 0.
     """
 
     spelled: str
     addressing: Addressing
     fill: float | int | bool = 0
-    checked: bool = False
+    checked: When = When.NEVER
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.bounds import Bounds
+from gscompile.bounds import Bounds, When
 from gscompile.index_map import Indexed
 from gscompile.ops.base import Coords, Element, Sizes, Stored, nested
 from gscompile.ops.elementwise import cast
@@ -111,7 +111,7 @@ def formula(op: Scatter, out: Buffer, dtype: DType, data: Element, index: Elemen
 
     def point(p: Coords) -> Stmt:
         grid, window = a.split(p)
-        starts, ok = a.starts(index, grid, shape, sizes, False)
+        starts, ok = a.starts(index, grid, shape, sizes, When.NEVER)
         cell = at(a.data_coords(starts, grid, window))
         value = cast(src(*p), dtype, acc_type)
         new = op.reduction.combine(acc_type, T.load(total, *cell), value)
