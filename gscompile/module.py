@@ -22,7 +22,7 @@ from gscompile.lower import Lowered, Stats, lower
 from gscompile.nests import status_length
 from gscompile.report import bounds_error
 from gscompile.targets import Resolved, resolve
-from gscompile.threads import get_num_threads
+from gscompile.threads import get_num_threads, kernels_run
 
 _SUFFIX = {"tir": "py", "llvm": "ll", "asm": "s", "cuda": "cu", "ptx": "ptx"}
 
@@ -261,6 +261,7 @@ class Module:
                     "CUDA device: build it with target='llvm' to run it here"
                 )
             self._function = self._library[self._graph.name]
+            kernels_run()
         return self._function
 
     def _constants_on(self, device: Device) -> list[View]:

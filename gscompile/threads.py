@@ -15,7 +15,8 @@ def available_cores() -> int:
 def set_num_threads(n: int) -> None:
     """Share every following call's work among ``n`` threads (one per core by default).
 
-    Results do not depend on it, bit for bit.  More threads than cores are simulated: their shares run one after the other.
+    Results do not depend on it, bit for bit.  More threads than cores are simulated: their shares run one after the other.  So
+    are all in a process that was forked from one in which kernels had run.
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise ArgumentError(f"set_num_threads: a positive int is needed; got {n!r}")
@@ -28,7 +29,22 @@ def get_num_threads() -> int:
     return _threads
 
 
+def kernels_run() -> None:
+    """Kernels run in this process from now on: a child that it forks must not look for the pool's threads."""
+    global _used
+    _used = True
+
+
+def _forked() -> None:
+    """In a child: TVM would wait for ever for threads that were not forked; with one core it calls what they would have."""
+    if _used:
+        os.environ["TVM_NUM_THREADS"] = "1"
+
+
 _threads = available_cores()
+_used = False
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 # TVM's thread pool, which starts at a process's first parallel call, reads these.  By itself it takes half of the cores of any
 # x86 machine, for the sake of hyper-threading, and pins the calling thread to one core, along with every thread that this one

@@ -28,6 +28,14 @@ def take() -> Any:
     return m
 
 
+def put() -> Any:
+    """A compiled put that adds, and may work in place."""
+    b = gs.Builder("put")
+    x, i, src = b.input("x", (8, 3), "float32"), b.input("i", (4,), "int64"), b.input("s", (4, 3), "float32")
+    b.output(b.put(x, i, src, reduction="add"))
+    return b.build()
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls have to be quick."""
@@ -144,10 +152,7 @@ def test_an_output_over_an_input_is_computed_elsewhere(take: Any, shift: int) ->
 
 
 def test_a_scatter_works_in_place_only_on_its_own_data() -> None:
-    b = gs.Builder("put")
-    x, i, src = b.input("x", (8, 3), "float32"), b.input("i", (4,), "int64"), b.input("s", (4, 3), "float32")
-    b.output(b.put(x, i, src, reduction="add"))
-    m, source = b.build(), np.ones((4, 3), np.float32)
+    m, source = put(), np.ones((4, 3), np.float32)
     want = m(X, INDEX, source)
     for _ in range(2):
         data = X.copy()
@@ -266,10 +271,7 @@ def test_nothing_to_do() -> None:
 
 
 def test_in_place_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    b = gs.Builder("put")
-    x, i, src = b.input("x", (8, 3), "float32"), b.input("i", (4,), "int64"), b.input("s", (4, 3), "float32")
-    b.output(b.put(x, i, src, reduction="add"))
-    m, source = b.build(), np.ones((4, 3), np.float32)
+    m, source = put(), np.ones((4, 3), np.float32)
     want = m(X, INDEX, source)
     for _ in range(2):
         m(X, INDEX, source, out=np.empty_like(X))

@@ -48,3 +48,32 @@ def test_every_core_is_used_and_the_calling_thread_is_not_pinned() -> None:
 
 def test_what_the_user_says_of_tvms_pool_stands() -> None:
     assert fresh_process(TVM_NUM_THREADS="1")[0] == 1
+
+
+FORK = """
+import os, signal
+import numpy as np
+import gscompile as gs
+
+b = gs.Builder("rows")
+x, i = b.input("x", (1000, 1024), "float32"), b.input("i", (4000,), "int64")
+b.output(b.take(x, i))
+m = b.build()
+data, index = np.random.default_rng(0).random((1000, 1024), np.float32), np.arange(-1000, 3000) % 1000
+if {used}:
+    m(data, index)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # it must not wait for threads that it does not have
+    gs.set_num_threads({threads})
+    os._exit(int(not (m(data, index) == data[index]).all()))
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("used", [True, False])
+def test_a_forked_process_computes(threads: int, used: bool) -> None:
+    code = FORK.format(threads=threads, used=used)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stderr)
