@@ -22,9 +22,22 @@ from gscompile._tvm import Expr, Stmt
 
 TOUCHED_LINES = 8
 
+# One line of a row, at offset %o, by 16 bytes at a time past the caches.
+_LINE = "".join(
+    f"  %o{k} = add nuw nsw i64 %o, {16 * k}\n"
+    f"  %o.source{k} = getelementptr i8, ptr %from, i64 %o{k}\n"
+    f"  %o.bytes{k} = load <4 x i32>, ptr %o.source{k}, align 1\n"
+    for k in range(4)
+) + "".join(
+    f"  %o.target{k} = getelementptr i8, ptr %to, i64 %o{k}\n"
+    f"  store <4 x i32> %o.bytes{k}, ptr %o.target{k}, align 16, !nontemporal !0\n"
+    for k in range(4)
+)
+
 # Stores past the caches must be aligned.  Large NumPy arrays begin 16 bytes after a multiple of 64: 16 bytes at a time then,
 # but whole lines in the middle of a row that is long enough.
-_COPY_ROW = """
+_COPY_ROW = (
+    """
 define void @gs_copy_row(ptr noalias nocapture writeonly %to, ptr noalias nocapture readonly %from, i64 %n, i32 %past)
     alwaysinline nounwind {
 entry:
@@ -47,27 +60,9 @@ fours:
   %o.fits = icmp sle i64 %o.next, %n
   br i1 %o.fits, label %four, label %remain
 four:
-  %o0 = add nuw nsw i64 %o, 0
-  %o.source0 = getelementptr i8, ptr %from, i64 %o0
-  %o.bytes0 = load <4 x i32>, ptr %o.source0, align 1
-  %o1 = add nuw nsw i64 %o, 16
-  %o.source1 = getelementptr i8, ptr %from, i64 %o1
-  %o.bytes1 = load <4 x i32>, ptr %o.source1, align 1
-  %o2 = add nuw nsw i64 %o, 32
-  %o.source2 = getelementptr i8, ptr %from, i64 %o2
-  %o.bytes2 = load <4 x i32>, ptr %o.source2, align 1
-  %o3 = add nuw nsw i64 %o, 48
-  %o.source3 = getelementptr i8, ptr %from, i64 %o3
-  %o.bytes3 = load <4 x i32>, ptr %o.source3, align 1
-  %o.target0 = getelementptr i8, ptr %to, i64 %o0
-  store <4 x i32> %o.bytes0, ptr %o.target0, align 16, !nontemporal !0
-  %o.target1 = getelementptr i8, ptr %to, i64 %o1
-  store <4 x i32> %o.bytes1, ptr %o.target1, align 16, !nontemporal !0
-  %o.target2 = getelementptr i8, ptr %to, i64 %o2
-  store <4 x i32> %o.bytes2, ptr %o.target2, align 16, !nontemporal !0
-  %o.target3 = getelementptr i8, ptr %to, i64 %o3
-  store <4 x i32> %o.bytes3, ptr %o.target3, align 16, !nontemporal !0
-  br label %fours
+"""
+    + _LINE
+    + """  br label %fours
 remain:
   %remains = icmp slt i64 %o, %n
   br i1 %remains, label %last, label %done
@@ -133,8 +128,10 @@ declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.isvectorized", i32 1}
 """
+)
 
-_COPY_LINES = """
+_COPY_LINES = (
+    """
 define i32 @gs_in_lines(ptr %to, i64 %n, i32 %past) alwaysinline nounwind {
   %address = ptrtoint ptr %to to i64
   %place = and i64 %address, 15
@@ -155,27 +152,9 @@ entry:
   br label %line
 line:
   %o = phi i64 [ 0, %entry ], [ %o.next, %line ]
-  %o0 = add nuw nsw i64 %o, 0
-  %source0 = getelementptr i8, ptr %from, i64 %o0
-  %bytes0 = load <4 x i32>, ptr %source0, align 1
-  %o1 = add nuw nsw i64 %o, 16
-  %source1 = getelementptr i8, ptr %from, i64 %o1
-  %bytes1 = load <4 x i32>, ptr %source1, align 1
-  %o2 = add nuw nsw i64 %o, 32
-  %source2 = getelementptr i8, ptr %from, i64 %o2
-  %bytes2 = load <4 x i32>, ptr %source2, align 1
-  %o3 = add nuw nsw i64 %o, 48
-  %source3 = getelementptr i8, ptr %from, i64 %o3
-  %bytes3 = load <4 x i32>, ptr %source3, align 1
-  %target0 = getelementptr i8, ptr %to, i64 %o0
-  store <4 x i32> %bytes0, ptr %target0, align 16, !nontemporal !0
-  %target1 = getelementptr i8, ptr %to, i64 %o1
-  store <4 x i32> %bytes1, ptr %target1, align 16, !nontemporal !0
-  %target2 = getelementptr i8, ptr %to, i64 %o2
-  store <4 x i32> %bytes2, ptr %target2, align 16, !nontemporal !0
-  %target3 = getelementptr i8, ptr %to, i64 %o3
-  store <4 x i32> %bytes3, ptr %target3, align 16, !nontemporal !0
-  %o.next = add nuw nsw i64 %o, 64
+"""
+    + _LINE
+    + """  %o.next = add nuw nsw i64 %o, 64
   %more = icmp slt i64 %o.next, %n
   br i1 %more, label %line, label %done, !llvm.loop !3
 done:
@@ -184,6 +163,7 @@ done:
 !3 = distinct !{!3, !4}
 !4 = !{!"llvm.loop.unroll.disable"}
 """
+)
 
 _TOUCH_ROW = (
     "define void @gs_touch_row(ptr nocapture readonly %row, i64 %n) alwaysinline nounwind {\n"
