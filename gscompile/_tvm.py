@@ -450,6 +450,11 @@ def compile_module(mod: Any, target: Any) -> Any:
         return tvm.compile(mod, target=target, tir_pipeline=_CPU_PIPELINE if target.kind.name == "llvm" else "default")
 
 
+def load_module(path: Path) -> Any:
+    """What a file holds; of LLVM IR (``.ll``) the functions ``__tvm_ffi_...``, with the calling convention of TVM's own."""
+    return tvm.runtime.load_module(str(path))
+
+
 def target(spec: Any) -> Any:
     """A TVM target of a dict or a tag."""
     return tvm.target.Target(spec)

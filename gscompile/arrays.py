@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from gscompile import layout
 from gscompile.dims import shape_str
 from gscompile.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from gscompile.types import DTYPES, DType
@@ -175,11 +176,7 @@ def _strided(
 
 # -- NumPy ------------------------------------------------------------------------------------------------------------
 
-# The address of an ndarray's first element.  ``x.__array_interface__["data"][0]`` and ``x.ctypes.data`` build a dict or
-# an object for it and take 1 us.  The pointer is the first member after the object's head: NumPy's C headers read it
-# there (``PyArray_DATA``) from inline code in every extension module, so it is part of the binary interface.
 _data_pointer = ctypes.c_size_t.from_address
-_HEAD = object.__basicsize__
 
 
 def _pointer_by_interface(x: NDArray[Any]) -> int:
@@ -188,19 +185,12 @@ def _pointer_by_interface(x: NDArray[Any]) -> int:
 
 
 def _pointer_by_layout(x: NDArray[Any]) -> int:
-    return _data_pointer(id(x) + _HEAD).value
+    return _data_pointer(id(x) + layout.DATA).value
 
 
-def _head_is_known() -> bool:
-    """Whether ndarrays are laid out as expected, found by trying; only CPython's ``id`` is an address."""
-    if sys.implementation.name != "cpython" or np.ndarray.__basicsize__ < _HEAD + ctypes.sizeof(ctypes.c_size_t):
-        return False
-    base = np.zeros((4, 6), np.int16)
-    probes = [base, base[1:, 2:], base[::-1], base.T, np.zeros(()), np.zeros(0)]
-    return all(_pointer_by_layout(x) == _pointer_by_interface(x) for x in probes)
-
-
-_numpy_pointer = _pointer_by_layout if _head_is_known() else _pointer_by_interface
+# The address of an ndarray's first element.  ``x.__array_interface__["data"][0]`` and ``x.ctypes.data`` build a dict or
+# an object for it and take 1 us.
+_numpy_pointer = _pointer_by_layout if layout.is_known() else _pointer_by_interface
 
 _NUMPY_DTYPES: dict[Any, DType] = {np.dtype(name): d for name, d in DTYPES.items() if name != "bfloat16"}
 _NUMPY_TYPES: dict[str, Any] = {d.name: np_type for np_type, d in _NUMPY_DTYPES.items()}

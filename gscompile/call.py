@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 from gscompile import arrays
 from gscompile.arrays import CPU, VIEWERS, Array, Device, View
 from gscompile.dims import Dim, evaluate, shape_str, symbols
-from gscompile.direct import Patterns
 from gscompile.errors import ArgumentError, DeviceError, DTypeError, GSError, ShapeError
 from gscompile.graph import Graph, Value
 
@@ -171,11 +170,15 @@ Start: TypeAlias = Callable[[Sequence[ctypes.c_void_p], Extents, int], None]
 """(addresses of inputs and output, what follows from the shapes, the flags of :class:`Call`): runs the compiled function."""
 
 
-def quick_call(s: Signature, start: Start, patterns: Patterns) -> Callable[[Sequence[Any], Any], bool]:
+Good: TypeAlias = Callable[[Sequence[Any], Any, Extents], None]
+"""(inputs, output, what follows from the shapes): told of calls that were found good."""
+
+
+def quick_call(s: Signature, start: Start, good: Good) -> Callable[[Sequence[Any], Any], bool]:
     """The call that needs nothing done: arrays of known types that can be used as they are, shapes that were seen before.
 
     For modules with one output on the CPU.  It checks what :func:`prepared` checks; where it returns False that has to look more
-    closely, be it to find an error.  Calls like one on NumPy's arrays are left to ``patterns`` from then on.
+    closely, be it to find an error.
     """
     in_place, dtypes = s.in_place.get(0), [v.dtype for v in (*s.inputs, *s.outputs)]
 
@@ -202,7 +205,7 @@ def quick_call(s: Signature, start: Start, patterns: Patterns) -> Callable[[Sequ
                     return False
                 flags = 1
         start([ctypes.c_void_p(v.ptr) for v in views], extents, flags)
-        patterns.add(args, out, extents.numbers, in_place)
+        good(args, out, extents)
         return True
 
     return call

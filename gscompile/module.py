@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -27,6 +28,30 @@ from gscompile.threads import get_num_threads, kernels_run
 _SUFFIX = {"tir": "py", "llvm": "ll", "asm": "s", "cuda": "cu", "ptx": "ptx"}
 
 
+_CALL = """Run it.
+
+Args:
+    args, kwargs: the inputs, in order or by name: NumPy, PyTorch, JAX, CuPy, TVM arrays or anything with DLPack, on the
+        module's device.  Strided or misaligned ones are copied first; none is ever written.
+    out: one array (several outputs: a sequence) that receives the result.  It may be the data of a scatter, which then works in
+        place; any other overlap with an input is resolved with a copy.
+
+Returns:
+    one array, or a tuple of them, of the kind of the first input that is an array; ``out`` itself if given.
+
+Raises:
+    ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the content of an
+    ``out`` that is not an input.
+"""
+_SIGNATURE = inspect.Signature(
+    [
+        inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+        inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None),
+        inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+    ]
+)
+
+
 def build(graph: Graph, target: Any = "llvm", *, rules: Sequence[Any] = (), deterministic: bool = False) -> Module:
     """Compile a graph for a target; see :meth:`gscompile.builder.Builder.build`."""
     resolved = resolve(target)
@@ -41,6 +66,11 @@ class Module:
         stats: kernels, workspace and least bytes moved; see :class:`gscompile.lower.Stats`.
     """
 
+    # What a call calls stands in a slot: a method in its place would cost a frame of Python's, half of a quick call.
+    __slots__ = {"__call__": _CALL, "__dict__": "", "__weakref__": ""}
+    __call__: Callable[..., Any]
+    __signature__: inspect.Signature
+
     def __init__(self, lowered: Lowered, target: Resolved) -> None:
         self._lowered = lowered
         self._target = target
@@ -51,6 +81,8 @@ class Module:
         self._constants = [v.op.array for v in self._graph.constants]  # type: ignore[attr-defined]
         self._local = _Record(self._status_length)
         self._device_constants: dict[Device, list[View]] = {}
+        self.__call__ = self._call
+        self.__signature__ = _SIGNATURE
 
     # -- looking
 
@@ -120,26 +152,11 @@ class Module:
 
     # -- calling
 
-    def __call__(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        """Run it.
-
-        Args:
-            args, kwargs: the inputs, in order or by name: NumPy, PyTorch, JAX, CuPy, TVM arrays or anything with DLPack, on
-                the module's device.  Strided or misaligned ones are copied first; none is ever written.
-            out: one array (several outputs: a sequence) that receives the result.  It may be the data of a scatter, which then
-                works in place; any other overlap with an input is resolved with a copy.
-
-        Returns:
-            one array, or a tuple of them, of the kind of the first input that is an array; ``out`` itself if given.
-
-        Raises:
-            ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the
-            content of an ``out`` that is not an input.
-        """
-        known = None if kwargs else self._patterns
-        if known is not None:
+    def _call(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """A call that looks at its arrays; with what it finds good, others need not."""
+        if not kwargs and self._quick is not None:
             result = self._fresh(args) if out is None else out
-            if result is not None and (known.run(args, result) or self._quick(args, result)):
+            if result is not None and self._quick(args, result):
                 return result
         function = self._entry()
         call = prepared(self._signature, args, kwargs, out)
@@ -200,13 +217,21 @@ class Module:
     @cached_property
     def _patterns(self) -> Patterns | None:
         """What is known of NumPy arrays that can be used as they are; None where a call needs more than arrays."""
-        return Patterns(self._entry(), self._status_length) if self._plain and len(self.outputs) == 1 else None
+        if not self._plain or len(self.outputs) > 1:
+            return None
+        return Patterns(self._entry(), self._status_length, self._call)
 
     @cached_property
-    def _quick(self) -> Callable[[Sequence[Any], Any], bool]:
-        """The call for arrays that can be used as they are."""
-        assert self._patterns is not None
-        return quick_call(self._signature, self._start, self._patterns)
+    def _quick(self) -> Callable[[Sequence[Any], Any], bool] | None:
+        """The call for arrays that can be used as they are; None where a call needs more than arrays."""
+        return None if self._patterns is None else quick_call(self._signature, self._start, self._good)
+
+    def _good(self, inputs: Sequence[Any], out: Any, extents: Extents) -> None:
+        """A call was found good."""
+        patterns = self._patterns
+        if patterns is not None:
+            patterns.add(inputs, out, extents.numbers, self._signature.in_place.get(0))
+            self.__call__ = patterns.called
 
     def _fresh(self, args: Sequence[Any]) -> Any:
         """Storage for the result of a call on NumPy arrays; None for others, and for shapes that were not seen before."""
@@ -295,7 +320,15 @@ class _Record(threading.local):
 class Bound:
     """A call on fixed arrays; see :meth:`Module.bind`."""
 
-    __slots__ = ("_arrays", "_call", "_function", "_module", "_patterns", "_pointers", "_result")
+    __slots__ = {
+        "__call__": "Run it; returns what :meth:`Module.bind` was given, or made, for ``out``.",
+        "_call": "",
+        "_function": "",
+        "_module": "",
+        "_pointers": "",
+        "_result": "",
+    }
+    __call__: Callable[..., Any]
 
     def __init__(self, module: Module, function: Any, call: Call) -> None:
         self._module = module
@@ -303,15 +336,14 @@ class Bound:
         self._call = call
         self._pointers = module._pointers(call)
         self._result = call.results()
-        self._arrays, self._patterns = tuple([v.owner for v in call.inputs]), module._patterns
-        if self._patterns is not None:
-            in_place = module._signature.in_place.get(0)
-            self._patterns.add(self._arrays, self._result, call.extents.numbers, in_place)
+        self.__call__ = self._run
+        if module._patterns is not None:
+            arrays = [v.owner for v in call.inputs]
+            module._good(arrays, self._result, call.extents)
+            self.__call__ = module._patterns.bound(arrays, self._result, self._run)
 
-    def __call__(self) -> Any:
-        """Run it; returns what :meth:`Module.bind` was given, or made, for ``out``."""
-        if self._patterns is None or not self._patterns.run(self._arrays, self._result):
-            self._module._run(self._function, self._call, self._pointers)
+    def _run(self) -> Any:
+        self._module._run(self._function, self._call, self._pointers)
         return self._result
 
     def __repr__(self) -> str:

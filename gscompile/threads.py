@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 
 from gscompile.errors import ArgumentError
@@ -20,13 +21,12 @@ def set_num_threads(n: int) -> None:
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise ArgumentError(f"set_num_threads: a positive int is needed; got {n!r}")
-    global _threads
-    _threads = n
+    _threads.value = n
 
 
 def get_num_threads() -> int:
     """The number of threads in force."""
-    return _threads
+    return _threads.value
 
 
 def kernels_run() -> None:
@@ -41,7 +41,8 @@ def _forked() -> None:
         os.environ["TVM_NUM_THREADS"] = "1"
 
 
-_threads = available_cores()
+_threads = ctypes.c_int64(available_cores())
+COUNT_AT = ctypes.addressof(_threads)  # where compiled code finds their number
 _used = False
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
@@ -50,6 +51,6 @@ if hasattr(os, "register_at_fork"):
 # x86 machine, for the sake of hyper-threading, and pins the calling thread to one core, along with every thread that this one
 # starts later on, another library's too.  Each calling thread has a pool of its own; pinned, all would fight for the same cores.
 # After its work a pool's thread spins for the next call: by itself for 0.17 s, on a core that others may want.
-os.environ.setdefault("TVM_NUM_THREADS", str(_threads))
+os.environ.setdefault("TVM_NUM_THREADS", str(_threads.value))
 os.environ.setdefault("TVM_BIND_THREADS", "0")
 os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", "2000")

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import inspect
+import sys
+import sysconfig
+import threading
+import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,20 +17,27 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import module
+from gscompile import direct as direct_calls
+from gscompile import layout, module
 from gscompile.arrays import view
 from gscompile.direct import MOST
+from gscompile.direct_ir import SMALL
 from tests.frameworks import need
 
 X, INDEX = np.arange(24, dtype=np.float32).reshape(8, 3), np.array([5, -8, 7, 0])
 
 
+def made() -> Any:
+    """A compiled take."""
+    b = gs.Builder("take")
+    b.output(b.take(b.input("x", ("n", 3), "float32"), b.input("i", ("k",), "int64")))
+    return b.build()
+
+
 @pytest.fixture
 def take() -> Any:
     """A compiled take that has been called once."""
-    b = gs.Builder("take")
-    b.output(b.take(b.input("x", ("n", 3), "float32"), b.input("i", ("k",), "int64")))
-    m = b.build()
+    m = made()
     m(X, INDEX, out=np.empty((4, 3), np.float32))
     return m
 
@@ -301,18 +315,38 @@ def test_threads_that_find_patterns_at_once(take: Any) -> None:
         list(pool.map(work, range(8)))
 
 
-@pytest.mark.parametrize("member", ["_ITEMS", "_TYPE", "_DATA", "_RANK", "_EXTENTS", "_DTYPE", "_FLAGS"])
-def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch, take: Any, member: str) -> None:
-    from gscompile import direct
+@pytest.mark.parametrize("member", ["ITEMS", "TYPE", "DATA", "RANK", "EXTENTS", "DTYPE", "FLAGS"])
+def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch, member: str) -> None:
+    assert layout.is_known()
+    monkeypatch.setattr(layout, member, getattr(layout, member) + (-8 if member == "TYPE" else 8))
+    assert not layout.is_known()
+    monkeypatch.undo()
+    monkeypatch.setattr(layout, "is_known", lambda: False)
+    python_has_to_look(monkeypatch)
 
-    assert direct.layout_is_known()
-    monkeypatch.setattr(direct, member, getattr(direct, member) + (-8 if member == "_TYPE" else 8))
-    assert not direct.layout_is_known()
-    monkeypatch.setattr(direct, "caller", direct.caller.__wrapped__)
+
+def test_a_python_that_lacks_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacks() -> str:
+        raise AttributeError("PyObject_Vectorcall")
+
+    monkeypatch.setattr(direct_calls, "code", lacks)
+    python_has_to_look(monkeypatch)
+
+
+def test_a_python_without_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: int(name == "Py_GIL_DISABLED"))
+    assert not layout.is_known()
+
+
+def python_has_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_calls, "methods", direct_calls.methods.__wrapped__)
+    m = made()
     out = np.empty((4, 3), np.float32)
-    for _ in range(3):  # Python looks then
-        np.testing.assert_array_equal(take(X, INDEX, out=out), X[INDEX])
-    assert not take._patterns._kept
+    for _ in range(3):
+        np.testing.assert_array_equal(m(X, INDEX, out=out), X[INDEX])
+        np.testing.assert_array_equal(m(X, INDEX), X[INDEX])
+        np.testing.assert_array_equal(m.bind(X, INDEX)(), X[INDEX])
+    assert not m._patterns._kept and m.__call__ == m._call
 
 
 def test_calls_that_make_their_result(direct: Any) -> None:
@@ -326,6 +360,108 @@ def test_calls_that_make_their_result(direct: Any) -> None:
     for other in (X.tolist(), X[:5].copy()):  # are prepared as ever
         with pytest.raises(gs.BoundsError):
             direct(other, np.array([0, 1, 99, 2]))
+
+
+def test_results_too_large_to_be_made_by_compiled_code() -> None:
+    m = made()
+    x = np.arange(3 * 8, dtype=np.float32).reshape(8, 3)
+    for k in (SMALL // 12, SMALL // 12 + 1, 10_000):
+        index = np.arange(k) % 16 - 8
+        for _ in range(3):
+            out = m(x, index)
+            np.testing.assert_array_equal(out, x[index])
+        assert (out.base is None) == (
+            out.nbytes <= SMALL
+        )  # larger ones begin at a multiple of 64 bytes of some storage
+
+
+def test_keywords_as_they_come(direct: Any) -> None:
+    out = np.empty((4, 3), np.float32)
+    name = "".join(["o", "ut"])  # equal, but another object
+    assert name is not sys.intern("out")
+    for _ in range(2):
+        with pytest.raises(LookedAtError):  # at most
+            direct(X, INDEX, **{name: out})
+        assert direct(x=X, i=INDEX, out=out) is out
+        assert direct(X, i=INDEX, out=out) is out
+        np.testing.assert_array_equal(direct(X, INDEX, out=None), X[INDEX])
+        with pytest.raises(gs.ArgumentError, match="no input is called 'out2'"):
+            direct(X, INDEX, out2=out)
+        with pytest.raises(gs.ArgumentError, match="missing input i"):
+            direct(x=X)
+
+
+def test_every_reference_is_given_back(direct: Any) -> None:
+    out, missing = np.empty((4, 3), np.float32), np.array([5, 8, 7, 0])
+    bound = direct.bind(X, INDEX, out=out)
+
+    def rounds() -> None:
+        for _ in range(50):
+            direct(X, INDEX, out=out)
+            direct(X, INDEX)
+            bound()
+            for arguments in ((X, missing), (X,)):
+                with pytest.raises((LookedAtError, gs.ArgumentError)):
+                    direct(*arguments)
+
+    def counts() -> list[int]:
+        return [sys.getrefcount(x) for x in (X, INDEX, missing, out, out.dtype, INDEX.dtype, direct, bound)]
+
+    rounds()
+    before = counts()
+    rounds()
+    assert counts() == before
+
+
+def test_a_module_is_freed_with_all_that_it_knows() -> None:
+    m = made()
+    out = np.empty((4, 3), np.float32)
+    for _ in range(3):
+        m(X, INDEX, out=out)
+    bound, freed = m.bind(X, INDEX, out=out), weakref.ref(m)
+    called = m.__call__
+    del m
+    gc.collect()
+    out[...] = 0
+    assert called(X, INDEX, out=out) is out and bound() is out  # which keep it
+    np.testing.assert_array_equal(out, X[INDEX])
+    del called, bound
+    gc.collect()
+    assert freed() is None
+
+
+def test_other_threads_run_during_a_kernel() -> None:
+    b = gs.Builder()
+    x = b.input("x", (1 << 16,), "float32")
+    b.output(b.put(b.zeros((1,)), b.input("i", (1 << 16,), "int64"), x, reduction="add"))
+    m = b.build()
+    values, index, out = np.ones(1 << 16, np.float32), np.zeros(1 << 16, np.int64), np.empty(1, np.float32)
+    run = m.bind(values, index, out=out)
+    run()
+    ended, ticks = threading.Event(), 0
+
+    def call() -> None:
+        for _ in range(300):
+            run()
+        ended.set()
+
+    other = threading.Thread(target=call)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)  # from now on a thread that does not give the lock away keeps it
+    try:
+        other.start()
+        while not ended.is_set():
+            ticks += 1
+            time.sleep(0)
+    finally:
+        sys.setswitchinterval(before)
+    other.join()
+    assert ticks > 10
+
+
+def test_what_a_call_tells_of_itself(direct: Any) -> None:
+    assert str(inspect.signature(direct)) == "(*args, out=None, **kwargs)"
+    assert "Raises:" in (inspect.getdoc(type(direct).__call__) or "")
 
 
 def test_the_result_is_of_the_first_arrays_kind(take: Any) -> None:

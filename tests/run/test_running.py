@@ -61,6 +61,7 @@ def spied(module: Any) -> list[list[int]]:
     assert module._entry() is spy
     for remembered in ("_patterns", "_quick"):  # with the function
         module.__dict__.pop(remembered, None)
+    module.__call__ = module._call
     return calls
 
 
