@@ -162,7 +162,7 @@ def folded(nest: ReduceNest, first: list[Expr], width: int, count: Expr, ahead: 
     return T.seq(
         *(T.allocate(a) for a in acc),
         each(lambda k: T.seq(*(T.store(a, [k], v) for a, (_, v) in zip(acc, nest.initial, strict=True)))),
-        ahead.around(lambda: over_reduced(nest, first, row)) if ahead else over_reduced(nest, first, row),
+        ahead.loops(row) if ahead else over_reduced(nest, first, row),
         each(lambda k: T.store(nest.out, cell(k), nest.finish([T.load(a, k) for a in acc], cell(k)))),
     )
 
@@ -213,39 +213,48 @@ class Ahead:
         self.box = same_ranges(nest) and len(self.ranges) == 1
         self.names: list[Expr] = []
 
-    def around(self, loops: Callable[[], Stmt]) -> Stmt:
-        """The loops over a tile's rows, inside names for what does not change there."""
+    def loops(self, row: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """The loops over a tile's rows; in their bodies :meth:`ask` may be used."""
         if self.box:
-            extent = self.ranges[0][1]
-            known = T.constant_value(extent)
-            if known is None:
-                some = T.maximum(extent, T.const(1))
-                tiles, more = T.quotient(T.const(AHEAD), some), T.remainder(T.const(AHEAD), some)
-            else:
-                tiles, more = (T.const(x) for x in divmod(AHEAD, max(known, 1)))
-            values = [more, *self.later(tiles), *self.later(tiles + 1)]
-        elif len(self.ranges) == 1:
-            values = [self.nest.ranges(self.later(T.const(LAST)))[0][1] - 1]
-        else:
-            values = []
+            return self._halves(row)
+        values = [self.nest.ranges(self.later(T.const(LAST)))[0][1] - 1] if len(self.ranges) == 1 else []
 
         def body(names: list[Expr]) -> Stmt:
             self.names = names
-            return loops()
+            return over_reduced(self.nest, self.first, row)
 
         return _named("ahead", values, body)
+
+    def _halves(self, row: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """The rows ahead are of one tile at first, and of the one after it from some row on: a loop for each."""
+        extent = self.ranges[0][1]
+        known = T.constant_value(extent)
+        if known is None:
+            some = T.maximum(extent, T.const(1))
+            tiles, more = T.quotient(T.const(AHEAD), some), T.remainder(T.const(AHEAD), some)
+        else:
+            tiles, more = (T.const(x) for x in divmod(AHEAD, max(known, 1)))
+
+        def half(second: Expr) -> Stmt:
+            here, there = self.later(tiles), self.later(tiles + 1)
+            cell = [x if T.same_expr(x, y) else T.select(second, y, x) for x, y in zip(here, there, strict=True)]
+            turn = T.maximum(extent - more, T.const(0))
+            begin, end = T.select(second, turn, T.const(0)), T.select(second, extent, turn)
+
+            def body(names: list[Expr]) -> Stmt:
+                self.names = names[:-2]
+                return T.for_range(names[-2], names[-1], lambda r: row([r]), "r0")
+
+            return _named("ahead", [*cell, T.select(second, more - extent, more), begin, end], body)
+
+        return T.for_(T.const(2), lambda h: half(h > 0), "half")
 
     def ask(self, r: list[Expr]) -> Stmt:
         """Ask for the rows of some steps after ``r``."""
         cell = self.first
         if self.box:
-            more, *cells = self.names
-            extent, n = self.ranges[0][1], len(self.first)
-            beyond = r[0] + more >= extent
-            cell = [
-                x if T.same_expr(x, y) else T.select(beyond, y, x) for x, y in zip(cells[:n], cells[n:], strict=True)
-            ]
-            at = [T.select(beyond, r[0] + more - extent, r[0] + more)]
+            *cell, shift = self.names
+            at = [r[0] + shift]
         elif len(r) == 1:  # segments: what follows a segment belongs to the next ones, most often
             at = [T.minimum(r[0] + AHEAD, T.maximum(self.names[0], r[0]))]
         else:
