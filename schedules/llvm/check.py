@@ -48,6 +48,21 @@ def failed(check: CheckNest) -> Stmt:
     return T.store(check.status, [T.const(0)], T.const(1))
 
 
+def look_at_all(check: CheckNest, ctx: Context) -> Stmt:
+    """Read all indices, vectorised, and tell if some are out of range."""
+
+    def piece() -> Piece:
+        flag = Flag(check)
+        return Piece(flag.look, flag.around)
+
+    return over_box(ctx, check.grid, 2 * check.components, piece)
+
+
+def if_valid(check: CheckNest, ctx: Context, stmt: Stmt) -> Stmt:
+    """A statement that takes its check over, made of one that does not."""
+    return T.seq(look_at_all(check, ctx), T.if_(T.not_(status_failed(check.status)), stmt))
+
+
 class Check:
     """The common case reads the indices once, vectorised; a failure is located by reading them again."""
 
@@ -56,10 +71,6 @@ class Check:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
         if not isinstance(nest, CheckNest):
             return None
-
-        def piece() -> Piece:
-            flag = Flag(nest)
-            return Piece(flag.look, flag.around)
 
         at = status_position(nest.slot)
 
@@ -76,4 +87,4 @@ class Check:
         located = nested("g", ctx.sizes.shape(nest.grid), locate)
         if nest.known:
             return located
-        return T.seq(over_box(ctx, nest.grid, 2 * nest.components, piece), T.if_(status_failed(nest.status), located))
+        return T.seq(look_at_all(nest, ctx), T.if_(status_failed(nest.status), located))

@@ -17,7 +17,7 @@ from gscompile.dims import Dim, dim_max, dim_min, product
 from gscompile.index_map import Indexed, Shared
 from gscompile.nests import Nest, ScatterNest
 from gscompile.ops.elementwise import cast
-from schedules.llvm.check import Flag
+from schedules.llvm.check import Flag, if_valid
 from schedules.llvm.costs import (
     FEWEST_COPIES,
     MANY_POINTS,
@@ -80,9 +80,10 @@ class Chunked:
         if worth is True:
             return stmt if nest.check is None else Checked(stmt)
         other = OwnedRows(sorts=False).apply(nest, ctx) or OwnerComputes().apply(nest, ctx)
-        if isinstance(other, Checked):
-            return Checked(T.if_(worth, stmt, other.stmt))
-        return T.if_(worth, stmt, other)
+        if nest.check is None:
+            return T.if_(worth, stmt, other)
+        checked = other.stmt if isinstance(other, Checked) else if_valid(nest.check, ctx, other)
+        return Checked(T.if_(worth, stmt, checked))
 
 
 def _rows(nest: ScatterNest, ctx: Context) -> Chunk | None:
@@ -206,7 +207,6 @@ def _in_chunks(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim, chunks
     acc = nest.op.reduction.accumulator(nest.dtype)
     copies = ctx.workspace(f"{nest.name}_copies", (count, *nest.shape), acc)
     extent, points = ctx.sizes(chunk.extent), ctx.sizes(chunk.count)
-    most = count if isinstance(count, int) else MOST_COPIES
 
     def unit(u: Expr, owners: Expr) -> Stmt:
         def part(g: Expr, o: Expr) -> Stmt:
@@ -234,20 +234,24 @@ def _in_chunks(nest: ScatterNest, ctx: Context, chunk: Chunk, count: Dim, chunks
 
         return T.let("owners", T.maximum(T.quotient(ctx.threads, chunks), T.const(1)), units)
 
-    def total(c: list[Expr]) -> Stmt:
+    def total(c: list[Expr], most: int) -> Stmt:
         # step by step in a register: of one nested expression TVM's simplifier tries every way through it
         register, zero = T.buffer("total", [1], acc.tir, align=acc.itemsize), T.const(0)
 
         def add(g: int) -> Stmt:
-            if isinstance(count, int):
-                there = T.load(copies, T.const(g), *c)
-            else:  # beyond the last copy: what changes nothing
-                last = T.load(copies, T.minimum(T.const(g), chunks - 1), *c)
-                there = T.select(T.const(g) < chunks, last, identity(nest, acc))
+            there = T.load(copies, T.const(g), *c)
             return T.store(register, [zero], nest.op.reduction.combine(acc, T.load(register, zero), there))
 
         value = nest.op.finish(nest.dtype, T.load(register, zero), None)
         steps = [T.store(register, [zero], base(nest, acc, c)), *map(add, range(most))]
         return T.seq(T.allocate(register), *steps, T.store(nest.out, c, value))
 
-    return T.seq(T.parallel(ctx.threads, share), over_box(ctx, nest.shape, 1 + most, lambda: Piece(total)))
+    def totals(most: int) -> Stmt:
+        return over_box(ctx, nest.shape, 1 + most, lambda: Piece(lambda c: total(c, most)), large=True)
+
+    if isinstance(count, int):
+        return T.seq(T.parallel(ctx.threads, share), totals(count))
+    added = totals(MOST_COPIES)
+    for fewer in range(MOST_COPIES - FEWEST_COPIES, 0, -FEWEST_COPIES):
+        added = T.if_(chunks <= fewer, totals(fewer), added)
+    return T.seq(T.parallel(ctx.threads, share), added)

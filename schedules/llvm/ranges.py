@@ -32,7 +32,9 @@ class Piece:
     around: Callable[[Stmt], Stmt] = field(default=lambda loops: loops)
 
 
-def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Expr], Stmt], fewest: int = 2) -> Stmt:
+def shared_range(
+    ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Expr], Stmt], fewest: int = 2, large: bool = False
+) -> Stmt:
     """``body(lo, hi)`` over ``[0, extent)``: in one piece for little work, else one contiguous piece per thread.
 
     ``body`` is called for each of the two versions, and must make local buffers of its own each time.
@@ -41,13 +43,13 @@ def shared_range(ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Exp
         extent: how many units can be given out.
         work: how many simple operations all of them are.
         fewest: threads below which one does everything.
+        large: an unknown amount of work is, or comes after so much that a launch does not matter.
     """
     n = ctx.sizes(extent)
     if isinstance(work, int) and work < SERIAL_WORK:
         return body(T.const(0), n)
-    if (
-        isinstance(work, int) and fewest <= 2
-    ):  # a launch for one thread costs next to nothing, its own code a build's time
+    if (large or isinstance(work, int)) and fewest <= 2:
+        # a launch for one thread costs next to nothing, its own code a build's time
         return always_shared(ctx, extent, body)
     many = T.all_of([ctx.threads > fewest - 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
     return T.if_(many, always_shared(ctx, extent, body), body(T.const(0), n))
@@ -69,11 +71,13 @@ def over_box(
     shape: Sequence[Dim],
     cost: int,
     piece: Callable[[], Piece],
+    large: bool = False,
 ) -> Stmt:
     """A statement for every cell of a box, in parallel; ``piece`` makes what one thread's share consists of.
 
     The innermost axes that together make a decent loop stay loops; the others are fused into one range of rows, whose
     coordinates cost a division per row.  A long innermost axis is cut into blocks, so that a few long rows still share out.
+    ``large`` is :func:`shared_range`'s.
     """
     rank = len(shape)
     work = product(shape) * max(cost, 1)
@@ -94,7 +98,7 @@ def over_box(
     outer, inner = list(shape[:split]), list(shape[split:])
     long = len(inner) == 1 and (not isinstance(inner[0], int) or inner[0] > 4 * BLOCK)
     if rank == 1:
-        return shared_range(ctx, shape[0], work, share(lambda cell: lambda i: cell([i]), "c0"))
+        return shared_range(ctx, shape[0], work, share(lambda cell: lambda i: cell([i]), "c0"), large=large)
     if long:
         blocks = (inner[0] + (BLOCK - 1)) // BLOCK
         extent = ctx.sizes(inner[0])
@@ -107,7 +111,7 @@ def over_box(
 
             return body
 
-        return shared_range(ctx, product([*outer, blocks]), work, share(block, "block"))
+        return shared_range(ctx, product([*outer, blocks]), work, share(block, "block"), large=large)
 
     def rows(cell: Cell) -> Callable[[Expr], Stmt]:
         def body(r: Expr) -> Stmt:
@@ -116,7 +120,7 @@ def over_box(
 
         return body
 
-    return shared_range(ctx, product(outer), work, share(rows, "row"))
+    return shared_range(ctx, product(outer), work, share(rows, "row"), large=large)
 
 
 def _small(shape: Sequence[Dim]) -> bool:
