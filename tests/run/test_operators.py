@@ -492,6 +492,7 @@ def test_pad() -> None:
     sheet.input("x", (3, 4), "float32")
     sheet.input("y", ("n", 3), "int16")
     sheet.input("e", (0, 2), "float32")
+    sheet.input("w", (0, 16), "float32")
     for low, high in [
         ((1, 0), (0, 2)),
         ((2, 3), (4, 5)),
@@ -506,11 +507,12 @@ def test_pad() -> None:
     for low, high in [((1, 0), (0, 2)), ((-1, 1), (1, -2)), ((2, -1), (-2, 0)), ((0, 0), (-1, 0))]:
         sheet.check(f"y {low} {high}", lambda b, v, low=low, high=high: b.pad(v.y, low, high, -7))
     sheet.check("empty", lambda b, v: b.pad(v.e, (1, 0), (2, 1), 2.5))
+    sheet.check("one row of filling", lambda b, v: b.pad(v.w, (1, 0), (0, 0), 2.5))
     sheet.check("pad of pad", lambda b, v: b.pad(b.pad(v.x, (1, 1), (1, 1), 5), (-1, -1), (2, -1), 6))
     for n in (1, 2, 5, 66):
-        sheet.run(x=data((3, 4)), y=counted((n, 3), "int16"), e=data((0, 2)))
+        sheet.run(x=data((3, 4)), y=counted((n, 3), "int16"), e=data((0, 2)), w=data((0, 16)))
     with pytest.raises(gs.ShapeError, match="pad"):
-        sheet.compute("llvm", x=data((3, 4)), y=counted((0, 3), "int16"), e=data((0, 2)))
+        sheet.compute("llvm", x=data((3, 4)), y=counted((0, 3), "int16"), e=data((0, 2)), w=data((0, 16)))
 
 
 def test_concat_and_stack() -> None:
