@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr
+from gscompile.dims import Dim
 from gscompile.nests import MapNest
 from gscompile.ops.base import Sizes
 
@@ -41,12 +42,17 @@ def is_run(value: Callable[[Expr], Expr], width: int) -> bool:
     return rows and T.constant_value(at[-1] - here) == 0 and T.constant_value(T.extents(buf)[-1]) == width
 
 
+def some_cell(shape: Sequence[Dim]) -> list[Expr]:
+    """Coordinates of any cell, as :func:`unravel` gives them: 0 on axes of extent 1, where values may be known more closely."""
+    return [T.const(0) if d == 1 else T.var(f"c{k}") for k, d in enumerate(shape)]
+
+
 def common_axes(nest: MapNest, sizes: Sizes) -> int:
     """How many innermost axes of the output are those of the tensor that it copies, whole and in order.
 
     Cells that differ only there are neighbours in memory on both sides.
     """
-    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+    c = some_cell(nest.shape)
     other = [T.var(f"d{k}") for k in range(len(nest.shape))]
     found = copied(nest.element(c))
     if found is None:

@@ -13,7 +13,7 @@ from schedules.cuda.launch import launch
 from schedules.cuda.vectors import lanes, store_run
 from schedules.loops import unravel
 from schedules.rule import Context
-from schedules.runs import is_run
+from schedules.runs import is_run, some_cell
 
 Element = Callable[[list[Expr]], Expr]
 
@@ -46,7 +46,7 @@ def copy_rows(ctx: Context, out: Buffer, shape: Shape, dtype: DType, element: El
         return None
     *outer, width = shape
     n = lanes(ctx, dtype, width)
-    row = [T.var(f"c{k}") for k in range(len(outer))]
+    row = some_cell(outer)
     if n == 1 or not isinstance(width, int) or not is_run(lambda c: element([*row, c]), width):
         return None
     units = (*outer, width // n)

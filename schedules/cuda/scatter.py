@@ -26,7 +26,7 @@ from schedules.cuda.points import Point, at, extents, over, over_points, slice_a
 from schedules.cuda.vectors import lanes, store_run
 from schedules.loops import ravel
 from schedules.rule import Context
-from schedules.runs import is_run
+from schedules.runs import is_run, some_cell
 
 
 def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> Stmt:
@@ -77,8 +77,7 @@ def lanes_of_points(nest: ScatterNest, ctx: Context) -> int:
     if not isinstance(last, Window) or m.layout[-1] != ("window", last.window):
         return 1
     width, w = nest.window[last.window], last.window
-    grid = [T.var(f"g{k}") for k in range(len(nest.grid))]
-    window = [T.var(f"w{k}") for k in range(len(nest.window))]
+    grid, window = some_cell(nest.grid), some_cell(nest.window)
     if not isinstance(width, int) or not is_run(lambda c: nest.src(grid, [*window[:w], c, *window[w + 1 :]]), width):
         return 1
     return lanes(ctx, nest.dtype, width, nest.shape[-1])

@@ -44,8 +44,6 @@ class Copies:
         rows = product(outer)
         work = rows * ((row + 31) // 32) if isinstance(row, int) else rows * row
         copy = _Rows(nest, ctx, outer, inner)
-        if copied(nest.element(copy.cell(T.var("r")))) is None:
-            return None  # of a row that is known to be filled
         return with_check(nest, with_kernels(shared_range(ctx, rows, work, copy.range)))
 
 
