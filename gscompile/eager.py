@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 import numpy as np
 
 from gscompile import arrays
-from gscompile.arrays import View
+from gscompile.arrays import VIEWERS, View
 from gscompile.errors import ArgumentError, GSError
 from gscompile.graph import Value
 from gscompile.types import DTYPES
@@ -51,6 +51,7 @@ Pattern: TypeAlias = tuple[tuple[int | str, ...], ...]
 
 MAX_KINDS = 256  # kinds of calls whose modules are kept
 MAX_MODULES = 8  # modules of one kind
+MAX_REPEATED = 64  # calls of a function that are recognised when they come again
 LONGEST = 1 << 40  # a longer axis is left to the function, which may have something to say about it
 
 
@@ -166,6 +167,16 @@ class Cache:
             self._misses += not found
         return module
 
+    def used(self, key: Hashable, module: Module) -> bool:
+        """A call of a kind has found its module elsewhere; False if that is not kept any more."""
+        with self._lock:
+            kind = self._kinds.get(key)
+            if kind is None or all(m is not module for _, m in kind.modules):
+                return False
+            self._kinds.move_to_end(key)
+            self._hits += 1
+            return True
+
     def info(self) -> CacheInfo:
         with self._lock:
             size = sum(len(k.modules) for k in self._kinds.values())
@@ -178,6 +189,7 @@ class Cache:
 
 
 _CACHE = Cache()
+_REPEATED: list[dict[Hashable, Repeated]] = []  # of each function
 _NOTHING = DTYPES["uint8"]
 
 
@@ -189,6 +201,8 @@ def cache_info() -> CacheInfo:
 def cache_clear() -> None:
     """Forget all compiled calls with arrays, and their counts."""
     _CACHE.clear()
+    for repeated in _REPEATED:
+        repeated.clear()
 
 
 @overload
@@ -217,8 +231,15 @@ def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
     if in_place is not None and in_place not in tensors:
         raise ArgumentError(f"{function.__name__}: in_place names a parameter that holds a tensor; got {in_place!r}")
 
+    repeated: dict[Hashable, Repeated] = {}
+    _REPEATED.append(repeated)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        look = None if in_place else appearance(args, kwargs)
+        known = None if look is None else repeated.get(look)
+        if known is not None and _CACHE.used(known.key, known.module):
+            return known.run(args, kwargs)
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as e:
@@ -226,9 +247,57 @@ def operator(function: F | None = None, *, in_place: str | None = None) -> Any:
         bound.apply_defaults()
         found = Call(function, signature, dict(bound.arguments), tensors, sizes)
         builder = found.builder()
-        return found.run(in_place) if builder is None else found.add(builder)
+        if builder is not None:
+            return found.add(builder)
+        result, known = found.run(in_place, [*signature.parameters][: len(args)])
+        if look is not None and known is not None:
+            if len(repeated) >= MAX_REPEATED:
+                repeated.clear()
+            repeated[look] = known
+        return result
 
     return call
+
+
+class Repeated(NamedTuple):
+    """What is known of a call when another of the same :func:`appearance` comes.
+
+    Attributes:
+        key: of the module, in the cache.
+        inputs: of the module: the place of an argument, its name, or an array.
+    """
+
+    key: Hashable
+    module: Module
+    inputs: Sequence[Any]
+
+    def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return self.module(*[args[x] if type(x) is int else kwargs[x] if type(x) is str else x for x in self.inputs])
+
+
+def appearance(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
+    """What a call's module follows from, where the arguments are arrays of known types and plain attributes; else None."""
+    parts: list[Any] = [len(args), *kwargs] if kwargs else [len(args)]
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(x)
+        if kind is np.ndarray:
+            parts += (x.dtype, x.shape)
+        elif kind in _PLAIN:
+            parts += (kind, x)
+        elif (kind is list or kind is tuple) and all(type(y) is int for y in x):
+            parts += (kind, *x, None)
+        elif kind in VIEWERS:
+            try:
+                v = VIEWERS[kind](x)
+            except GSError:
+                return None
+            parts += (kind, v.dtype.name, v.shape, v.device)
+        else:
+            return None
+    return tuple(parts)
+
+
+_PLAIN = frozenset({int, bool, str, type(None)})  # equal ones of the same type are the same; floats are not
 
 
 class Holds(NamedTuple):
@@ -306,8 +375,15 @@ class Call:
         with builder._within(self.op):
             return self.with_tensors(builder._value(self.op, name, x) for name, x in self.operands())
 
-    def run(self, in_place: str | None) -> Any:
-        """Compile, unless that was done before, and run."""
+    def run(self, in_place: str | None, positional: Sequence[str]) -> tuple[Any, Repeated | None]:
+        """Compile, unless that was done before, and run.
+
+        Args:
+            positional: the names of the arguments that were given without.
+
+        Returns:
+            the result, and what to do when a call of the same appearance comes.
+        """
         names, given, views = [], [], []
         for name, x in self.operands():
             try:
@@ -343,12 +419,15 @@ class Call:
         key = (self.function, target, tuple(attributes), tuple(kinds))
         module = _CACHE.module(key, tuple(v.shape for v in views), compile)
         if in_place is None:
-            return module(*given)
+            count = len(given) - sum(1 for _ in self.lengths())
+            places = [positional.index(n) if n in positional else n for n in names[:count]]
+            plain = all(n in self.tensors for n in names[:count])  # no sequences
+            return module(*given), Repeated(key, module, [*places, *given[count:]]) if plain else None
         receives = self.arguments[in_place]
         if arrays.is_value(receives):
             raise ArgumentError(f"{self.op}: {in_place} must be an array that can be written; got {receives!r}")
         module(*given, out=receives)
-        return None
+        return None, None
 
     def trace(self, names: Sequence[str], views: Sequence[View], pattern: Pattern) -> Builder:
         """The graph of a call with arrays: an input for each."""

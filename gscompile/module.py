@@ -322,6 +322,7 @@ class Bound:
 
     __slots__ = {
         "__call__": "Run it; returns what :meth:`Module.bind` was given, or made, for ``out``.",
+        "__signature__": "",
         "_call": "",
         "_function": "",
         "_module": "",
@@ -329,6 +330,7 @@ class Bound:
         "_result": "",
     }
     __call__: Callable[..., Any]
+    __signature__: inspect.Signature
 
     def __init__(self, module: Module, function: Any, call: Call) -> None:
         self._module = module
@@ -336,7 +338,7 @@ class Bound:
         self._call = call
         self._pointers = module._pointers(call)
         self._result = call.results()
-        self.__call__ = self._run
+        self.__call__, self.__signature__ = self._run, inspect.Signature()
         if module._patterns is not None:
             arrays = [v.owner for v in call.inputs]
             module._good(arrays, self._result, call.extents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import eager
-from gscompile.eager import Cache, Kind, Tensor, generalised, matches, operator
+from gscompile import arrays, eager
+from gscompile.eager import Cache, Kind, Size, Tensor, generalised, matches, operator
+from tests.frameworks import need
 
 
 @operator
@@ -42,6 +44,13 @@ def stretched(x: Tensor) -> gs.Value:
     if not isinstance(n, int):
         raise gs.ShapeError("a fixed extent is needed")
     return x.builder.broadcast_to(x.builder.sum(x), (2 * n,))
+
+
+@operator
+def counts(index: Tensor, shape: Sequence[Size]) -> gs.Value:
+    """How often each index comes."""
+    b = index.builder
+    return b.put(b.zeros(shape, "int64"), index, b.full(index.shape, 1, "int64"), reduction="add")
 
 
 @pytest.fixture(autouse=True)
@@ -254,3 +263,148 @@ def test_sizes_given_as_numbers_are_compiled_for_twice() -> None:
         assert gtf.unsorted_segment_sum(np.ones((rows, 2), "f4"), np.zeros(rows, "i4"), rows)[0].tolist() == [rows] * 2
     assert gtf.unsorted_segment_sum(np.ones((5, 2), "f4"), np.zeros(5, "i4"), 8).shape == (8, 2)
     assert gs.cache_info().misses == 3
+
+
+# -- calls that come again --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def repeats(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions whose calls were looked at, not recognised."""
+    looked: list[str] = []
+    run = eager.Call.run
+
+    def spied(self: eager.Call, *args: Any) -> Any:
+        looked.append(self.op)
+        return run(self, *args)
+
+    monkeypatch.setattr(eager.Call, "run", spied)
+    return looked
+
+
+def test_a_call_that_comes_again_is_recognised(repeats: list[str]) -> None:
+    x, i = np.arange(30.0).reshape(10, 3), an_index(4, 3, 10)
+    for k in range(4):
+        np.testing.assert_array_equal(pick(x + k, 0, i[::-1].copy()), np.take_along_axis(x + k, i[::-1], 0))
+        np.testing.assert_array_equal(pick(index=i, data=x + k, dim=0), np.take_along_axis(x + k, i, 0))
+        np.testing.assert_array_equal(pick(x + k, index=i, dim=0), np.take_along_axis(x + k, i, 0))
+    assert repeats == ["pick"] * 3  # one for each way to write it
+    assert gs.cache_info().hits == 11 and gs.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_other_libraries_arrays_are_recognised(repeats: list[str], library: str) -> None:
+    module = need(library)
+    array = module.from_numpy if library == "torch" else module.numpy.asarray
+    x, i = np.arange(30, dtype=np.float32).reshape(10, 3), an_index(4, 3, 10).astype(np.int32)
+    arrays.view(array(x))  # from now on the library is known
+    for k in range(3):
+        a, b = array(x + k), array(i)
+        result = pick(a, 0, b)
+        assert type(result) is type(a)
+        np.testing.assert_array_equal(np.asarray(result), np.take_along_axis(x + k, i, 0))
+        np.testing.assert_array_equal(pick(x + k, 0, i), np.take_along_axis(x + k, i, 0))
+    assert repeats == ["pick"] * 2 and gs.cache_info().misses == 1
+
+
+def test_one_array_for_two_arguments_and_then_two(repeats: list[str]) -> None:
+    x, y = np.arange(6).reshape(2, 3), np.arange(6).reshape(2, 3) * 10
+    for _ in range(2):
+        for a, b in ((x, x), (x, y), (y, x), (y, y)):
+            first, second = both(a, b)
+            np.testing.assert_array_equal(first, a + 1)
+            np.testing.assert_array_equal(second, b)
+    assert repeats == ["both"]
+
+
+@pytest.mark.parametrize(
+    ("data", "dim", "index", "scale"),
+    [
+        (np.zeros((10, 3), np.float32), 0, np.zeros((4, 3), np.int64), 1),
+        (np.zeros((10, 3)), 1, np.zeros((4, 3), np.int64), 1),
+        (np.zeros((10, 3)), 0, np.zeros((4, 3), np.int32), 1),
+        (np.zeros((10, 4)), 0, np.zeros((4, 3), np.int64), 1),
+        (np.zeros((10, 3)), 0, np.zeros((4, 3), np.int64), 2),
+        (np.zeros((10, 3)), 0, np.zeros((4, 3), np.int64), True),
+        (np.zeros((10, 3)), 0, np.zeros((4, 3), np.int64), 1.0),
+        (np.zeros((10, 3)).tolist(), 0, np.zeros((4, 3), np.int64), 1),
+        (np.zeros((10, 3)), 0, np.zeros((4, 3), np.int64).tolist(), 1),
+        (np.zeros((10, 3)), np.int64(0), np.zeros((4, 3), np.int64), 1),
+        (np.zeros((10, 3)).view(type("Own", (np.ndarray,), {})), 0, np.zeros((4, 3), np.int64), 1),
+    ],
+)
+def test_another_call_is_not_taken_for_it(repeats: list[str], data: Any, dim: Any, index: Any, scale: Any) -> None:
+    for _ in range(2):
+        pick(np.zeros((10, 3)), 0, np.zeros((4, 3), np.int64), scale=1)
+    del repeats[:]
+    pick(data, dim, index, scale=scale)
+    assert repeats == ["pick"]
+
+
+def test_what_is_wrong_is_said_again(repeats: list[str]) -> None:
+    x, good, bad = np.arange(30.0).reshape(10, 3), an_index(4, 3, 10), np.full((4, 3), 10)
+    for _ in range(3):
+        pick(x, 0, good)
+        with pytest.raises(gs.BoundsError, match=r"index\[0, 0\] = 10"):
+            pick(x, 0, bad)
+        for arguments in ((x,), (x, 0, good, good), (x, 0, good.astype(float))):
+            with pytest.raises(gs.GSError):
+                pick(*arguments)
+
+
+def test_layouts_and_results_of_calls_that_come_again(repeats: list[str]) -> None:
+    x, i = np.arange(30.0).reshape(10, 3), an_index(4, 3, 10)
+    results = [pick(a, 0, i) for a in (x, np.asfortranarray(x), x[::-1], x.copy())]
+    for result, a in zip(results, (x, x, x[::-1], x), strict=True):
+        np.testing.assert_array_equal(result, np.take_along_axis(a, i, 0))
+    assert repeats == ["pick"]
+    assert all(not np.shares_memory(a, b) for a, b in itertools.pairwise(results))
+
+
+def test_a_call_that_comes_again_after_the_cache_has_dropped_it(
+    monkeypatch: pytest.MonkeyPatch, repeats: list[str]
+) -> None:
+    monkeypatch.setattr(eager._CACHE, "maxkinds", 1)
+    x, i = np.arange(30.0).reshape(10, 3), an_index(4, 3, 10)
+    for _ in range(2):
+        pick(x, 0, i)
+        both(x)
+    assert repeats == ["pick", "both"] * 2
+    gs.cache_clear()
+    both(x)
+    assert gs.cache_info().misses == 1
+
+
+def test_few_calls_are_remembered(repeats: list[str]) -> None:
+    x = np.arange(6.0)
+    for n in range(2, 2 * eager.MAX_REPEATED):
+        for _ in range(2):
+            first, _ = both(np.resize(x, n))
+            np.testing.assert_array_equal(first, np.resize(x, n) + 1)
+    assert all(len(r) <= eager.MAX_REPEATED for r in eager._REPEATED)
+
+
+def test_sizes_of_calls_that_come_again(repeats: list[str]) -> None:
+    i = np.array([0, 2, 1, 2])
+    for n in (3, 5, 3, 5, 1, 1):
+        for shape in ([n], (n,)):
+            np.testing.assert_array_equal(counts(i % n, shape), np.bincount(i % n, minlength=n))
+    assert repeats == ["counts"] * 6
+
+
+def test_calls_that_come_again_from_many_threads() -> None:
+    x = np.arange(300.0).reshape(100, 3)
+    wrong: list[Any] = []
+
+    def work(seed: int) -> None:
+        for k in range(200):
+            i = an_index(2 + (seed + k) % 5, 3, 100)
+            if not np.array_equal(pick(x, 0, i), np.take_along_axis(x, i, 0)):
+                wrong.append((seed, k))
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong

@@ -461,6 +461,7 @@ def test_other_threads_run_during_a_kernel() -> None:
 
 def test_what_a_call_tells_of_itself(direct: Any) -> None:
     assert str(inspect.signature(direct)) == "(*args, out=None, **kwargs)"
+    assert str(inspect.signature(direct.bind(X, INDEX))) == "()"
     assert "Raises:" in (inspect.getdoc(type(direct).__call__) or "")
 
 
