@@ -44,6 +44,8 @@ class Copies:
         rows = product(outer)
         work = rows * ((row + 31) // 32) if isinstance(row, int) else rows * row
         copy = _Rows(nest, ctx, outer, inner)
+        if copied(copy.element(copy.cell(T.var("r")))) is None:
+            return None  # an axis of extent 0 is indexed: no index is safe
         return with_check(nest, with_kernels(shared_range(ctx, rows, work, copy.range)))
 
 
@@ -113,9 +115,14 @@ class _Rows:
         """Where a row begins."""
         return [*unravel(r, self.outer, self.ctx.sizes), *(T.const(0) for _ in self.inner)]
 
+    @property
+    def element(self) -> Callable[[list[Expr]], Expr]:
+        """What a cell is, safe with any index."""
+        return self.nest.element if self.nest.clamped is None else self.nest.clamped
+
     def source(self, c: list[Expr]) -> Copied:
-        """What the row that begins at a cell is a copy of; safe with any index."""
-        found = copied((self.nest.clamped or self.nest.element)(c))
+        """What the row that begins at a cell is a copy of."""
+        found = copied(self.element(c))
         assert found is not None
         return found
 
