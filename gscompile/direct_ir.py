@@ -3,7 +3,7 @@
 ``gs_called``  is what ``m(...)`` calls, ``gs_bound`` what ``m.bind(...)()`` calls: functions as extension modules have them,
                whose ``self`` is a tuple of what they need.  They ask ``gs_run``, and where that refuses, a function in Python.
 ``gs_run``     compares the arrays with what is known, makes a small result where none is given, and runs the kernel, without
-               holding Python's lock.
+               holding Python's lock if that takes longer than to give it away.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gscompile.threads import COUNT_AT
 
 # A pattern is words of 8 bytes: these, then for each input and the output FACTS of them, its dtype, the flags it needs, its
 # bytes and its rank, and then its extents.
-WORDS = ("next", "caller", "function", "inputs", "arguments", "template", "status", "in_place")
+WORDS = ("next", "caller", "function", "inputs", "arguments", "template", "status", "in_place", "brief")
 FACTS = 4
 _WORD = {name: k for k, name in enumerate(WORDS)}
 INTEGER, POINTER = 1, 4  # TVMFFITypeIndex of an argument, whose value follows it
@@ -235,9 +235,20 @@ call:
   %function.at = getelementptr i64, ptr %pattern, i64 {_WORD["function"]}
   %function = load ptr, ptr %function.at
   %count = trunc i64 %total to i32
+  %brief.at = getelementptr i64, ptr %pattern, i64 {_WORD["brief"]}
+  %brief = load i64, ptr %brief.at
+  %long = icmp eq i64 %brief, 0
+  br i1 %long, label %unlocked, label %locked
+locked:
+  %failed.locked = call i32 %caller(ptr %function, ptr %passed, i32 %count, ptr %nothing)
+  br label %ran
+unlocked:
   %python = call ptr {_python("PyEval_SaveThread")}()
-  %failed = call i32 %caller(ptr %function, ptr %passed, i32 %count, ptr %nothing)
+  %failed.unlocked = call i32 %caller(ptr %function, ptr %passed, i32 %count, ptr %nothing)
   call void {_python("PyEval_RestoreThread")}(ptr %python)
+  br label %ran
+ran:
+  %failed = phi i32 [ %failed.locked, %locked ], [ %failed.unlocked, %unlocked ]
   %bad = load i64, ptr %status
   %failed.wide = zext i32 %failed to i64
   %wrong = or i64 %failed.wide, %bad

@@ -32,6 +32,7 @@ from gscompile.nests import (
     status_failed,
     status_length,
     status_position,
+    work_of,
 )
 from gscompile.ops.base import Coords, Inline, Leaf, Sizes
 from gscompile.ops.elementwise import POINTWISE, cast, constant
@@ -72,6 +73,7 @@ class Lowered:
         symbols: the sizes that it takes, in its order.
         checks: the gather or scatter whose indices each slot of its status is about.
         in_place: output number -> the input whose memory it may take over.
+        work: rough scalar instructions of a call.
     """
 
     func: PrimFunc
@@ -81,6 +83,7 @@ class Lowered:
     checks: tuple[Value, ...]
     in_place: Mapping[int, Value]
     stats: Stats
+    work: Dim
 
 
 @dataclass(slots=True)
@@ -162,6 +165,7 @@ class Lowering:
         )
         self.checks: list[Value] = []
         self.kernels: list[tuple[str, str]] = []
+        self.work: Dim = 0
         self.body: list[Stmt] = []
 
     def parameter(self, name: str, shape: Shape, dtype: DType) -> Buffer:
@@ -181,11 +185,13 @@ class Lowering:
     def emit(self, nest: Nest) -> None:
         """Schedule a nest and its check, and add them to the function."""
         rule, stmt = schedule(nest, self.context, self.rules)
+        self.work += work_of(nest)
         check = None if isinstance(nest, CheckNest) else nest.check
         if isinstance(stmt, Checked):
             assert not isinstance(nest, CheckNest) and check is not None, (
                 f"rule {rule} has taken over a check that {nest.name} does not have"
             )
+            self.work += work_of(check)
             failed = status_failed(self.status)
             in_place = nest.in_place if isinstance(nest, ScatterNest) else None
             if first := [c for c in (in_place, self.idle(nest)) if c is not None]:
@@ -433,7 +439,8 @@ class Lowering:
         body = T.seq(*self.declared, *self.workspace.declared, begin, *self.body)
         func = T.prim_func(graph.name, params, body, 2 if self.target.kind == "cuda" else 1)
         stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))
-        return Lowered(func, graph, self.target, tuple(graph.symbols), tuple(self.checks), self.plan.in_place, stats)
+        symbols, checks = tuple(graph.symbols), tuple(self.checks)
+        return Lowered(func, graph, self.target, symbols, checks, self.plan.in_place, stats, self.work)
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""

@@ -16,6 +16,7 @@ from gscompile import _tvm as T
 from gscompile.arrays import Device, View, empty
 from gscompile.call import Call, Extents, Signature, Start, prepared, quick_call
 from gscompile.device import CUDA, HOST, Runner, Status
+from gscompile.dims import evaluate
 from gscompile.direct import Patterns
 from gscompile.errors import ArgumentError, BoundsError, DeviceError, TargetError
 from gscompile.graph import Graph, Value
@@ -24,6 +25,8 @@ from gscompile.nests import status_length
 from gscompile.report import bounds_error
 from gscompile.targets import Resolved, resolve
 from gscompile.threads import get_num_threads, kernels_run
+
+BRIEF = 16384  # instructions during which other threads may as well wait: some 5 us
 
 _SUFFIX = {"tir": "py", "llvm": "ll", "asm": "s", "cuda": "cu", "ptx": "ptx"}
 
@@ -230,7 +233,8 @@ class Module:
         """A call was found good."""
         patterns = self._patterns
         if patterns is not None:
-            patterns.add(inputs, out, extents.numbers, self._signature.in_place.get(0))
+            brief = evaluate(self._lowered.work, extents.sizes) < BRIEF
+            patterns.add(inputs, out, extents.numbers, self._signature.in_place.get(0), brief)
             self.__call__ = patterns.called
 
     def _fresh(self, args: Sequence[Any]) -> Any:

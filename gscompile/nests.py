@@ -13,7 +13,7 @@ from typing import TypeAlias
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.computation import Computation
-from gscompile.dims import Dim, Shape
+from gscompile.dims import Dim, Shape, product
 from gscompile.index_map import Window
 from gscompile.ops.base import Coords
 from gscompile.ops.scatter import Scatter
@@ -196,3 +196,14 @@ def status_position(slot: int) -> Expr:
 
 def status_length(checks: int) -> int:
     return 1 + 2 * checks
+
+
+def work_of(nest: Nest) -> Dim:
+    """Rough scalar instructions of a nest, without its check."""
+    if isinstance(nest, CheckNest):
+        return product(nest.grid) * nest.components
+    if isinstance(nest, MapNest):
+        return product(nest.shape) * max(nest.cost, 1)
+    if isinstance(nest, ReduceNest):
+        return nest.elements * max(nest.cost, 1)
+    return product(nest.shape) + product(nest.grid) * product(nest.window) * max(nest.cost, 1)
