@@ -29,6 +29,7 @@ class Extents:
         numbers: those that the compiled function takes, in its order.
         shapes: the outputs' shapes.
         workspace: bytes of scratch memory.
+        work: rough scalar instructions.
         input_bytes, output_bytes: how much memory each takes.
     """
 
@@ -36,6 +37,7 @@ class Extents:
     numbers: tuple[int, ...]
     shapes: tuple[tuple[int, ...], ...]
     workspace: int
+    work: int
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
 
@@ -59,6 +61,7 @@ class Signature:
     align: int
     symbols: Sequence[str]
     workspace: Dim
+    work: Dim
     in_place: Mapping[int, int]
     inputs: tuple[Value, ...] = field(init=False)
     outputs: tuple[Value, ...] = field(init=False)
@@ -107,6 +110,7 @@ class Signature:
             tuple(sizes[n] for n in self.symbols),
             shapes,
             evaluate(self.workspace, sizes),
+            evaluate(self.work, sizes),
             tuple(math.prod(v.shape) * v.dtype.itemsize for v in views),
             tuple(math.prod(s) * o.dtype.itemsize for s, o in zip(shapes, self.outputs, strict=True)),
         )

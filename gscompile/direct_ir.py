@@ -270,6 +270,15 @@ unknown:
   ret ptr null
 }}
 
+; What the function in Python gives for the arguments.
+define ptr @gs_closely(ptr %self, ptr %args, i64 %given, ptr %names) nounwind {{
+entry:
+  %closely.at = getelementptr i8, ptr %self, i64 {ITEMS + 8 * CLOSELY}
+  %function = load ptr, ptr %closely.at
+  %answer = call ptr {_python("PyObject_Vectorcall")}(ptr %function, ptr %args, i64 %given, ptr %names)
+  ret ptr %answer
+}}
+
 define ptr @gs_called(ptr %self, ptr %args, i64 %given, ptr %names) nounwind {{
 entry:
   %first.at = getelementptr i8, ptr %self, i64 {ITEMS + 8 * FIRST}
@@ -301,9 +310,7 @@ try:
 done:
   ret ptr %result
 closely:
-  %closely.at = getelementptr i8, ptr %self, i64 {ITEMS + 8 * CLOSELY}
-  %function = load ptr, ptr %closely.at
-  %answer = call ptr {_python("PyObject_Vectorcall")}(ptr %function, ptr %args, i64 %given, ptr %names)
+  %answer = call ptr @gs_closely(ptr %self, ptr %args, i64 %given, ptr %names)
   ret ptr %answer
 }}
 
@@ -323,9 +330,7 @@ entry:
 done:
   ret ptr %result
 closely:
-  %closely.at = getelementptr i8, ptr %self, i64 {ITEMS + 8 * CLOSELY}
-  %function = load ptr, ptr %closely.at
-  %answer = call ptr {_python("PyObject_CallNoArgs")}(ptr %function)
+  %answer = call ptr @gs_closely(ptr %self, ptr null, i64 0, ptr null)
   ret ptr %answer
 }}
 

@@ -16,7 +16,6 @@ from gscompile import _tvm as T
 from gscompile.arrays import Device, View, empty
 from gscompile.call import Call, Extents, Signature, Start, prepared, quick_call
 from gscompile.device import CUDA, HOST, Runner, Status
-from gscompile.dims import evaluate
 from gscompile.direct import Patterns
 from gscompile.errors import ArgumentError, BoundsError, DeviceError, TargetError
 from gscompile.graph import Graph, Value
@@ -199,6 +198,7 @@ class Module:
             16 if self._target.facts.kind == "cuda" else 0,
             lowered.symbols,
             lowered.stats.workspace_bytes,
+            lowered.work,
             {k: next(n for n, v in enumerate(inputs) if v is base) for k, base in lowered.in_place.items()},
         )
 
@@ -233,8 +233,7 @@ class Module:
         """A call was found good."""
         patterns = self._patterns
         if patterns is not None:
-            brief = evaluate(self._lowered.work, extents.sizes) < BRIEF
-            patterns.add(inputs, out, extents.numbers, self._signature.in_place.get(0), brief)
+            patterns.add(inputs, out, extents.numbers, self._signature.in_place.get(0), extents.work < BRIEF)
             self.__call__ = patterns.called
 
     def _fresh(self, args: Sequence[Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
+from gscompile._tvm import Stmt
 from gscompile.nests import MapNest
 from schedules.llvm.check import Flag
 from schedules.llvm.ranges import Cell, Piece
@@ -27,14 +27,6 @@ def flagged(nest: MapNest, cell: Cell) -> Piece:
     """Cells that are safe with any index, and the check of each."""
     flag = Flag(nest.check)
     return Piece(lambda c: T.seq(cell(c), flag.look(nest.grid(c))), flag.around)
-
-
-def valid(nest: MapNest, c: list[Expr]) -> Expr:
-    """Whether the index behind a cell is in range."""
-    check = nest.check
-    assert check is not None
-    grid = nest.grid(c)
-    return T.all_of(check.valid(grid, k) for k in range(check.components))
 
 
 def with_check(nest: MapNest, stmt: Stmt) -> Stmt | Checked:

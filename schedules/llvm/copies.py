@@ -76,9 +76,10 @@ class _Rows:
         blocks = T.quotient(hi - lo + (BLOCK - 1), T.const(BLOCK))
         loop = T.for_(blocks, lambda b: T.let("begin", lo + b * BLOCK, block), "block")
         copy = T.seq(T.allocate(places), flag.around(loop), drain())
-        if self.nest.check is None or self.some is None:
+        some = None if self.nest.check is None else self.some()
+        if self.nest.check is None or some is None:
             return copy
-        return T.if_(self.some, copy, T.if_(lo < hi, failed(self.nest.check)))
+        return T.if_(some, copy, T.if_(lo < hi, failed(self.nest.check)))
 
     def copies(self, places: Buffer, begin: Expr, known: Expr) -> Stmt:
         """The rows of a block, of which, and of some after it, the list says where they are copied from."""
@@ -103,7 +104,7 @@ class _Rows:
         c = self.cell(r)
         found = self.source(c)
         copied = copy(T.address_of(self.nest.out, *c), self.address(place))
-        if self.nest.check is not None or found.fill is None:
+        if found.fill is None:
             return copied
         fill = found.fill
         blank = nested(
@@ -121,10 +122,10 @@ class _Rows:
         return self.nest.element if self.nest.clamped is None else self.nest.clamped
 
     def source(self, c: list[Expr]) -> Copied:
-        """What the row that begins at a cell is a copy of."""
+        """What the row that begins at a cell is a copy of; with a check, where there are :meth:`some`."""
         found = copied(self.element(c))
         assert found is not None
-        return found
+        return found if self.nest.check is None else Copied(found.load, found.source)
 
     def place(self, c: list[Expr]) -> Expr:
         """Where that begins, in bytes from the tensor's beginning, or -1."""
@@ -134,17 +135,17 @@ class _Rows:
         for x, extent in zip(at, T.extents(buf), strict=True):
             place = place * extent + x
         place = place * T.itemsize(buf)
-        return place if self.nest.check is not None or found.ok is None else T.select(found.ok, place, T.const(-1))
+        return place if found.ok is None else T.select(found.ok, place, T.const(-1))
 
     def address(self, place: Expr) -> Expr:
         """The address of a place; for -1 one that may be asked for."""
         buf, at = self.source(self.cell(T.var("r"))).source
         return T.offset_pointer(T.address_of(buf, *(T.const(0) for _ in at)), place)
 
-    @property
     def some(self) -> Expr | None:
         """With a check: whether there is any row to copy from, in a tensor whose size is not known (None: there is)."""
-        return self.source(self.cell(T.var("r"))).ok
+        found = copied(self.element(self.cell(T.var("r"))))
+        return None if found is None else found.ok
 
     @property
     def nbytes(self) -> Expr:

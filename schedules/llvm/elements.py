@@ -9,7 +9,7 @@ from __future__ import annotations
 from gscompile import _tvm as T
 from gscompile._tvm import Expr, Stmt
 from gscompile.dims import Dim, ceildiv, product
-from gscompile.nests import MapNest, Nest
+from gscompile.nests import MapNest, Nest, work_of
 from schedules.llvm.cells import cells, flagged, with_check
 from schedules.llvm.kernels import touch_lines, touch_row, with_kernels
 from schedules.llvm.ranges import Piece, always_shared, over_box, shared_range
@@ -70,8 +70,7 @@ class PickedRows:
 
             return part.around(T.for_range(lo, hi, row, "row"))
 
-        work = product(nest.shape) * max(nest.cost, 1)
-        return with_check(nest, with_kernels(shared_range(ctx, product(outer), work, share)))
+        return with_check(nest, with_kernels(shared_range(ctx, product(outer), work_of(nest), share)))
 
 
 def picked_row(nest: MapNest) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import product
-from gscompile.nests import Nest, ScatterNest
+from gscompile.nests import Nest, ScatterNest, work_of
 from schedules.llvm.check import Flag
 from schedules.llvm.copies import PAST_CACHES
 from schedules.llvm.costs import MANY_POINTS, partition_pays
@@ -63,8 +63,7 @@ class OwnedRows:
             added = points(s, totals, [], T.const(0), ctx.sizes(s.points), lo, hi)
             return T.seq(start(lo, hi), added, finish(lo, hi) if own else None)
 
-        work = s.rows * s.width + s.points * s.width * max(nest.cost, 1)
-        scan = shared_range(ctx, s.rows, work, slab)
+        scan = shared_range(ctx, s.rows, work_of(nest), slab)
         if not self.sorts or (isinstance(s.points, int) and s.points < MANY_POINTS):
             return with_kernels(scan)
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import product
-from gscompile.nests import Nest, ReduceNest
+from gscompile.nests import Nest, ReduceNest, work_of
 from schedules.folds import accumulators, fold
 from schedules.llvm.check import Flag
 from schedules.llvm.kernels import opaque, touch_row, with_kernels, with_opaque
@@ -127,8 +127,7 @@ def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr]
 
         return T.for_range(lo, hi, tile, "tile")
 
-    work = nest.elements * max(nest.cost, 1)
-    return shared_range(ctx, product(outer), work, share)
+    return shared_range(ctx, product(outer), work_of(nest), share)
 
 
 def rows_share_an_index(nest: ReduceNest) -> bool:

@@ -17,7 +17,7 @@ from gscompile import _tvm as T
 from gscompile._tvm import Buffer, Expr, Stmt
 from gscompile.dims import Shape, product
 from gscompile.index_map import Indexed, Place, Shared, Window
-from gscompile.nests import Nest, ScatterNest
+from gscompile.nests import Nest, ScatterNest, work_of
 from gscompile.ops.elementwise import cast
 from gscompile.types import DTYPES
 from schedules.llvm.costs import BRANCHING
@@ -39,10 +39,9 @@ class OwnerComputes:
         axis = owned_axis(nest)
         if axis is None:
             return slab(nest, ctx, scratch, None, T.const(0), T.const(0))
-        cells, points = product(nest.shape), product(nest.grid) * product(nest.window)
-        work = cells + points * max(nest.cost, 1)
         single = isinstance(nest.op.addressing.map.sources[axis], Indexed) and product(nest.window) == 1
         fewest = BRANCHING if single else 2
+        work = work_of(nest)
         return shared_range(ctx, nest.shape[axis], work, lambda lo, hi: slab(nest, ctx, scratch, axis, lo, hi), fewest)
 
 
