@@ -14,7 +14,7 @@ from gscompile.bench.peers import numpy as numpy_peer
 from gscompile.bench.peers import torch as torch_peer
 from gscompile.bench.timing import Timer, time_calls
 from gscompile.bench.workload import Arrays, Workload
-from gscompile.module import Module
+from gscompile.build import Module
 
 EMULATED_MOST = 40
 EMULATED_ARCH = "sm_90"

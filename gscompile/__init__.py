@@ -10,36 +10,60 @@ out = m(a_array, i_array)
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from gscompile.bounds import Bounds
-from gscompile.builder import Builder, NetBuilder
-from gscompile.eager import cache_clear, cache_info
-from gscompile.errors import (
-    ArgumentError,
-    BoundsError,
-    DeviceError,
-    DTypeError,
-    GraphError,
-    GSError,
-    MissingExtraError,
-    ShapeError,
-    TargetError,
-)
-from gscompile.graph import Graph, Value
-from gscompile.index_map import Fixed, Indexed, IndexMap, Shared, Window
-from gscompile.module import Module
-from gscompile.threads import get_num_threads, set_num_threads
-from gscompile.types import BFloat16, Bool, DType, Float, Int, TensorType, UInt
+if TYPE_CHECKING:
+    from gscompile import dialects, onnx, te
+    from gscompile.build import Module
+    from gscompile.errors import (
+        ArgumentError,
+        BoundsError,
+        DeviceError,
+        DTypeError,
+        GraphError,
+        GSError,
+        MissingExtraError,
+        ShapeError,
+        TargetError,
+    )
+    from gscompile.frontend.builder import Builder, NetBuilder
+    from gscompile.frontend.eager import cache_clear, cache_info
+    from gscompile.ir.bounds import Bounds
+    from gscompile.ir.graph import Graph, Value
+    from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared, Window
+    from gscompile.ir.types import BFloat16, Bool, DType, Float, Int, TensorType, UInt
+    from gscompile.runtime.threads import get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
 
+# Where each public name stands.  It is imported when it is first used, so that the command line answers, and a deployed kernel
+# runs, without loading TVM.
+_HOMES = {
+    "build": "Module",
+    "errors": "ArgumentError BoundsError DTypeError DeviceError GSError GraphError MissingExtraError ShapeError TargetError",
+    "frontend.builder": "Builder NetBuilder",
+    "frontend.eager": "cache_clear cache_info",
+    "ir.bounds": "Bounds",
+    "ir.graph": "Graph Value",
+    "ir.index_map": "Fixed IndexMap Indexed Shared Window",
+    "ir.types": "BFloat16 Bool DType Float Int TensorType UInt",
+    "runtime.threads": "get_num_threads set_num_threads",
+}
+_HOME = {name: f"gscompile.{module}" for module, names in _HOMES.items() for name in names.split()}
+_SUBPACKAGES = ("dialects", "onnx", "te")
 
-def __getattr__(name: str) -> ModuleType:
-    """``gscompile.onnx`` is imported when it is first used, since it needs the package onnx."""
-    if name == "onnx":
-        return import_module("gscompile.onnx")
-    raise AttributeError(f"module 'gscompile' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f"gscompile.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'gscompile' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})
 
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 import sys
 
-from gscompile.cli import main
+from gscompile.commands.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

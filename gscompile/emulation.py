@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gscompile import _tvm as T
-from gscompile._tvm import Stmt
-from gscompile.builder import Builder
-from gscompile.graph import Graph
-from gscompile.lower import lower
-from gscompile.module import Module
-from gscompile.targets import resolve
-from gscompile.types import DTYPES
+from gscompile.build import Module
+from gscompile.compiler.lower import lower
+from gscompile.compiler.targets import resolve
+from gscompile.frontend.builder import Builder
+from gscompile.ir import tir as T
+from gscompile.ir.graph import Graph
+from gscompile.ir.tir import Stmt
+from gscompile.ir.types import DTYPES
 
 
 def emulate(
@@ -34,7 +34,7 @@ def emulate(
     Args:
         source: a builder or its graph.
         arch: the GPU architecture to schedule for.
-        rules, deterministic: as for :meth:`gscompile.builder.Builder.build`.
+        rules, deterministic: as for :meth:`gscompile.frontend.builder.Builder.build`.
         backward: take the threads from the last to the first; a result that must not depend on their order does not.
     """
     graph = source.graph() if isinstance(source, Builder) else source

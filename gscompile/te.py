@@ -22,21 +22,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, PrimFunc, Stmt
-from gscompile.bounds import Bounds
-from gscompile.builder import Builder
-from gscompile.dims import Dim, SymDim
 from gscompile.errors import ArgumentError, DTypeError
 from gscompile.frontend.base import flag
-from gscompile.graph import Graph, Value
-from gscompile.index_map import IndexMap
-from gscompile.ops.base import Inline, Leaf, Sizes, ravel
-from gscompile.ops.elementwise import cast, constant
-from gscompile.ops.gather import Addressing
-from gscompile.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords, segments
-from gscompile.ops.scatter import Scatter, formula
-from gscompile.types import TensorType, dtype
+from gscompile.frontend.builder import Builder
+from gscompile.ir import tir as T
+from gscompile.ir.bounds import Bounds
+from gscompile.ir.dims import Dim, SymDim
+from gscompile.ir.graph import Graph, Value
+from gscompile.ir.index_map import IndexMap
+from gscompile.ir.ops.base import Inline, Leaf, Sizes, ravel
+from gscompile.ir.ops.elementwise import cast, constant
+from gscompile.ir.ops.gather import Addressing
+from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords, segments
+from gscompile.ir.ops.scatter import Scatter, formula
+from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
+from gscompile.ir.types import TensorType, dtype
 
 Tensor = Any
 

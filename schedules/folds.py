@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.nests import ReduceNest
+from gscompile.ir import tir as T
+from gscompile.ir.nests import ReduceNest
+from gscompile.ir.tir import Buffer, Expr, Stmt
 
 
 def accumulators(nest: ReduceNest, extent: int, scope: str) -> list[Buffer]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.nests import ReduceNest
-from gscompile.ops.base import Coords, nested, ravel, unravel
+from gscompile.ir import tir as T
+from gscompile.ir.nests import ReduceNest
+from gscompile.ir.ops.base import Coords, nested, ravel, unravel
+from gscompile.ir.tir import Expr, Stmt
 
 __all__ = ["nested", "over_reduced", "ravel", "unravel"]
 

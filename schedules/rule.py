@@ -1,6 +1,6 @@
 """What a schedule rule is, and how one is chosen.
 
-A rule looks at a nest (``gscompile.nests``) and returns a statement that carries it out, or None where it does not apply.
+A rule looks at a nest (``gscompile.ir.nests``) and returns a statement that carries it out, or None where it does not apply.
 The first rule that applies wins; each target's last rule always does.  A user's own rules go in front::
 
     class Serial:
@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # gscompile imports this module: either may be imported first
-    from gscompile._tvm import Buffer, Expr, Stmt
-    from gscompile.dims import Shape
-    from gscompile.nests import Nest
-    from gscompile.ops.base import Sizes
-    from gscompile.types import DType
+    from gscompile.ir.dims import Shape
+    from gscompile.ir.nests import Nest
+    from gscompile.ir.ops.base import Sizes
+    from gscompile.ir.tir import Buffer, Expr, Stmt
+    from gscompile.ir.types import DType
 
 
 @dataclass(frozen=True, slots=True)

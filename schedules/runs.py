@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr
-from gscompile.dims import Dim
-from gscompile.nests import MapNest
-from gscompile.ops.base import Sizes
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim
+from gscompile.ir.nests import MapNest
+from gscompile.ir.ops.base import Sizes
+from gscompile.ir.tir import Buffer, Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
-    from gscompile import _tvm
+    from gscompile.ir import tir as _tvm
 
     if not _tvm.cuda_exists():
         for item in marked:

@@ -21,10 +21,10 @@ from pathlib import Path
 import tvm
 
 import gscompile as gs
-from gscompile import nvcc
-from gscompile.lower import lower
-from gscompile.module import Module
-from gscompile.targets import resolve
+from gscompile.build import Module
+from gscompile.compiler import nvcc
+from gscompile.compiler.lower import lower
+from gscompile.compiler.targets import resolve
 
 ARCH = "sm_90"
 _KERNEL = re.compile(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import gscompile as gs
-from gscompile.ops.elementwise import POINTWISE
-from gscompile.reductions import REDUCTIONS
+from gscompile.ir.ops.elementwise import POINTWISE
+from gscompile.ir.ops.reductions import REDUCTIONS
 from tests import oracle
 from tests.cases import DTYPES, FLOATS, INDEX_DTYPES, random_data, to_gs_map
 from tests.oracle import BOUNDS, Array, Map

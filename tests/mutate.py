@@ -33,8 +33,8 @@ class Defect:
     tests: tuple[str, ...] = (PROPERTIES,)
 
 
-BOUNDS, GATHER, MAP = "gscompile/bounds.py", "gscompile/ops/gather.py", "gscompile/index_map.py"
-SCATTER, COMPARE = "gscompile/ops/scatter.py", "gscompile/ops/elementwise/comparisons.py"
+BOUNDS, GATHER, MAP = "gscompile/ir/bounds.py", "gscompile/ir/ops/gather.py", "gscompile/ir/index_map.py"
+SCATTER, COMPARE = "gscompile/ir/ops/scatter.py", "gscompile/ir/ops/elementwise/comparisons.py"
 LLVM_SCATTER = "schedules/llvm/scatter.py"
 
 DEFECTS = [
@@ -107,7 +107,7 @@ DEFECTS = [
     ),
     Defect(
         "first write wins",
-        "gscompile/reductions.py",
+        "gscompile/ir/ops/reductions.py",
         "        if self.function is None:\n            return new\n",
         "        if self.function is None:\n            return old\n",
     ),
@@ -133,7 +133,7 @@ DEFECTS = [
     ),
     Defect(
         "16-bit sums in 16 bits",
-        "gscompile/reductions.py",
+        "gscompile/ir/ops/reductions.py",
         'return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype.compute',
         "return dtype.compute",
     ),

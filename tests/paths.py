@@ -19,9 +19,9 @@ import tvm
 
 import gscompile as gs
 import gscompile.te as gte
-from gscompile.dims import evaluate
 from gscompile.emulation import emulate
-from gscompile.types import dtype as as_dtype
+from gscompile.ir.dims import evaluate
+from gscompile.ir.types import dtype as as_dtype
 from tests.cases import numpy_dtype
 from tests.oracle import Array, assert_same
 

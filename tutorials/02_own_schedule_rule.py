@@ -17,8 +17,8 @@ lines while they are still there.
 import numpy as np
 
 import gscompile as gs
-from gscompile import _tvm as T  # what gscompile's own rules build statements with
-from gscompile.nests import MapNest, Nest
+from gscompile.ir import tir as T  # what gscompile's own rules build statements with
+from gscompile.ir.nests import MapNest, Nest
 from schedules import Context
 from schedules.llvm.ranges import shared_range
 

@@ -17,8 +17,8 @@ from gscompile.bench.timing import Sample
 from gscompile.bench.variants import turns
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import TINY, WORKLOADS
-from gscompile.module import Module
-from gscompile.threads import set_num_threads
+from gscompile.build import Module
+from gscompile.runtime.threads import set_num_threads
 
 HELP = "microseconds of a tiny call, in several forms, and milliseconds of a build"
 BUILDS = 10

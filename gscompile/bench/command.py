@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gscompile.errors import ArgumentError, missing_extra
-from gscompile.threads import available_cores
+from gscompile.runtime.threads import available_cores
 
 if TYPE_CHECKING:
     from gscompile.bench.peers.base import Peer

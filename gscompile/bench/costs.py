@@ -8,7 +8,7 @@ from gscompile.bench.measurement import MEDIAN, Request, Row
 from gscompile.bench.report import geometric_mean, markdown, number
 from gscompile.bench.timing import Sample
 from gscompile.bench.variants import bound, done, sampled, turns
-from gscompile.threads import set_num_threads
+from gscompile.runtime.threads import set_num_threads
 
 HELP = 'bounds="raise" against bounds="trust", and symbolic sizes against static ones'
 RATIOS = {"raise / trust": ("raise", "trust"), "symbolic / static": ("symbolic", "raise")}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gscompile.bench.measurement import MEDIAN, Request, Row
 from gscompile.bench.report import markdown, number
 from gscompile.bench.variants import bound, done, sampled, turns
-from gscompile.threads import set_num_threads
+from gscompile.runtime.threads import set_num_threads
 
 HELP = "float16, bfloat16, int8 and float64 against float32, by the byte"
 DTYPES = ("float32", "float16", "bfloat16", "int8", "float64")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gscompile.bench.workload import Arguments, Arrays, Draw, Extents, Workload, uniform
-from gscompile.builder import Builder
+from gscompile.frontend.builder import Builder
 
 if TYPE_CHECKING:
-    from gscompile.graph import Value
+    from gscompile.ir.graph import Value
 
 
 def wide(x: Any) -> Any:

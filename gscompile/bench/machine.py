@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gscompile import __version__
-from gscompile.threads import available_cores
+from gscompile.runtime.threads import available_cores
 
 PACKAGES = ("apache-tvm", "numpy", "torch", "jax", "onnxruntime", "openvino")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")

@@ -9,7 +9,7 @@ from gscompile.bench.peers.base import Run
 from gscompile.bench.peers.ours import copy
 from gscompile.bench.report import markdown, number
 from gscompile.bench.variants import bound, done, sampled, turns
-from gscompile.threads import set_num_threads
+from gscompile.runtime.threads import set_num_threads
 
 HELP = "one thread against two, four and so on"
 

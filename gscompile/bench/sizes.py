@@ -19,7 +19,7 @@ from gscompile.bench.peers.numpy import NumPy
 from gscompile.bench.report import markdown, number
 from gscompile.bench.variants import WrongResultError, sampled, turns
 from gscompile.bench.workload import Arrays, Workload
-from gscompile.threads import set_num_threads
+from gscompile.runtime.threads import set_num_threads
 
 HELP = "six operators from 10 points to --max-points"
 WIDTH = 16  # of a row: 64 bytes, so that 10^8 of them fit in 8 GB

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gscompile.builder import Builder
-from gscompile.dims import evaluate
 from gscompile.errors import missing_extra
+from gscompile.frontend.builder import Builder
+from gscompile.ir.dims import evaluate
 
 if TYPE_CHECKING:
-    from gscompile.graph import Value
+    from gscompile.ir.graph import Value
 
 Arrays: TypeAlias = dict[str, Any]
 Extents: TypeAlias = tuple[int, ...]
@@ -149,9 +149,9 @@ class Workload:
         return b
 
     def moved(self, arrays: Arrays) -> int:
-        """The least bytes that must move between memory and cores; see :class:`gscompile.lower.Stats`."""
-        from gscompile.lower import lower
-        from gscompile.targets import resolve
+        """The least bytes that must move between memory and cores; see :class:`gscompile.compiler.lower.Stats`."""
+        from gscompile.compiler.lower import lower
+        from gscompile.compiler.targets import resolve
 
         return int(evaluate(lower(self.builder(arrays).graph(), resolve("llvm").facts).stats.min_bytes, {}))
 

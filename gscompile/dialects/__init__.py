@@ -2,7 +2,7 @@
 
 A dialect is a translation.  Its functions carry the framework's names, argument order and defaults, and decide nothing but
 which index map, bounds policy and reduction a call is; what these do is the core's business.  Every function takes values
-of a builder, and adds to their graph, or arrays, and computes at once: see :mod:`gscompile.eager`.
+of a builder, and adds to their graph, or arrays, and computes at once: see :mod:`gscompile.frontend.eager`.
 
 Where a framework reads or writes memory that is not its tensors', or leaves a result to chance, the function's docstring
 says what is done instead.  Where it refuses a call, so does the dialect, with an error of gscompile's that names the

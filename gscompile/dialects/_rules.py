@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from gscompile import arrays
-from gscompile.computation import Computation, computation
-from gscompile.dims import shape_str
 from gscompile.errors import DTypeError, GSError, ShapeError
-from gscompile.graph import Value
-from gscompile.reductions import Reduction, variant
-from gscompile.types import DType
+from gscompile.ir.computation import Computation, computation
+from gscompile.ir.dims import shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.reductions import Reduction, variant
+from gscompile.ir.types import DType
+from gscompile.runtime import arrays
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")

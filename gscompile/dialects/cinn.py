@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank, need_same_dtype
-from gscompile.dims import shape_str
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of
-from gscompile.graph import Value
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.dims import shape_str
+from gscompile.ir.graph import Value
 
 
 def _axis(op: str, dim: int | None, axis: int | None) -> int:

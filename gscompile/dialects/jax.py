@@ -24,18 +24,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gscompile.builder import Builder
-from gscompile.computation import Computation, computation
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank, rounding
-from gscompile.dims import Dim, Shape, shape_str
-from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
+from gscompile.frontend.builder import Builder
+from gscompile.frontend.eager import Size, Tensor, operator
 from gscompile.frontend.movement import slice_of
-from gscompile.graph import Value
-from gscompile.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
-from gscompile.reductions import REDUCTIONS, Reduction, variant
-from gscompile.types import DTYPES, DType
+from gscompile.ir.computation import Computation, computation
+from gscompile.ir.dims import Dim, Shape, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
+from gscompile.ir.ops.reductions import REDUCTIONS, Reduction, variant
+from gscompile.ir.types import DTYPES, DType
 
 _MODES = ("clip", "fill", "drop", "promise_in_bounds")
 

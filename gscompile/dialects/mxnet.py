@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank
-from gscompile.dims import Dim, as_shape, shape_str
-from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
-from gscompile.graph import Value
-from gscompile.index_map import Indexed, IndexMap, Shared, nd_map
-from gscompile.types import dtype as dtype_of
+from gscompile.frontend.eager import Size, Tensor, operator
+from gscompile.ir.dims import Dim, as_shape, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import Indexed, IndexMap, Shared, nd_map
+from gscompile.ir.types import dtype as dtype_of
 
 
 def _index(op: str, argument: str, x: Value) -> Value:

@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from gscompile.computation import Computation, computation
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
-from gscompile.dims import Dim, Shape, shape_str
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of
-from gscompile.graph import Value
-from gscompile.index_map import Fixed, Indexed, IndexMap, Shared, Source
-from gscompile.reductions import Reduction, variant
-from gscompile.types import DType, dtype, promote
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.computation import Computation, computation
+from gscompile.ir.dims import Dim, Shape, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared, Source
+from gscompile.ir.ops.reductions import Reduction, variant
+from gscompile.ir.types import DType, dtype, promote
 
 _MODES: dict[str, tuple[str, bool]] = {"raise": ("raise", True), "wrap": ("wrap", True), "clip": ("clip", False)}
 

@@ -14,12 +14,12 @@ not reduce, round at every step, as the reference evaluator's (on cuda once).
 from __future__ import annotations
 
 from gscompile.dialects._rules import FLOATS, INTEGERS, compared, need_dtype, need_rank, need_same_dtype
-from gscompile.dims import Dim, shape_str
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
-from gscompile.graph import Value
-from gscompile.index_map import Indexed, IndexMap, Place, Shared, Source, Window
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.dims import Dim, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import Indexed, IndexMap, Place, Shared, Source, Window
 
 LATEST = 28  # the newest operator set whose rules these are
 _DATA = ("bool", *INTEGERS, "float16", "float32", "float64")

@@ -23,11 +23,11 @@ from gscompile.dialects._rules import (
     truncated_quotient,
     without_nan,
 )
-from gscompile.dims import product, shape_str
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
-from gscompile.graph import Value
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.dims import product, shape_str
+from gscompile.ir.graph import Value
 
 _INDEX = ("int32", "int64")
 _ELEMENTS = {"none": "update", "sum": "add", "prod": "mul", "min": "min", "max": "max", "mean": "mean"}

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gscompile.dialects._rules import FLOATS, from_zero, need_dtype, need_rank, need_same_dtype, without_nan
-from gscompile.dims import Dim, as_shape, product, shape_str
-from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
-from gscompile.graph import Value
-from gscompile.reductions import variant
+from gscompile.frontend.eager import Size, Tensor, operator
+from gscompile.ir.dims import Dim, as_shape, product, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.reductions import variant
 
 _INDEX = ("int32", "int64")
 _SCATTER = (*FLOATS, "int32", "int64")

@@ -40,12 +40,12 @@ from gscompile.dialects._rules import (
     truncated_quotient,
     without_nan,
 )
-from gscompile.dims import Dim, as_shape, product, shape_str
-from gscompile.eager import Size, Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import int_of, named
-from gscompile.graph import Value
-from gscompile.reductions import Reduction
+from gscompile.frontend.eager import Size, Tensor, operator
+from gscompile.ir.dims import Dim, as_shape, product, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.reductions import Reduction
 
 _GATHER_INDEX = ("int16", "int32", "int64")
 _INDEX = ("int32", "int64")

@@ -14,11 +14,11 @@ from __future__ import annotations
 from enum import Enum
 
 from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype
-from gscompile.dims import dim_max
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import int_of
-from gscompile.graph import Value
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.dims import dim_max
+from gscompile.ir.graph import Value
 
 _INDEX = ("int32", "int64")
 _DATA = ("bool", "int8", "int32", "int64", "float16", "bfloat16", "float32")

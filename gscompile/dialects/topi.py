@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gscompile.computation import Computation, computation
 from gscompile.dialects._rules import INTEGERS, compared, need_dtype, need_rank, need_same_dtype, rounding
-from gscompile.dims import product, shape_str
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
-from gscompile.graph import Value
-from gscompile.index_map import nd_map
-from gscompile.reductions import Reduction
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.computation import Computation, computation
+from gscompile.ir.dims import product, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import nd_map
+from gscompile.ir.ops.reductions import Reduction
 
 
 @operator

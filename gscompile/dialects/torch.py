@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gscompile.dialects._rules import from_zero, need_dtype, need_rank, need_same_dtype, rounding
-from gscompile.dims import Dim, product, shape_str
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of
-from gscompile.graph import Value
-from gscompile.reductions import Reduction, variant
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.dims import Dim, product, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.reductions import Reduction, variant
 
 _INDEX = ("int32", "int64")
 _REDUCE = {"sum": "add", "prod": "mul", "mean": "mean", "amax": "max", "amin": "min"}

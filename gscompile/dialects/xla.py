@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gscompile.computation import Computation, computation
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
-from gscompile.dims import Dim, Shape, shape_str
-from gscompile.eager import Tensor, operator
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import flag, int_of, ints_of
-from gscompile.graph import Value
-from gscompile.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
-from gscompile.reductions import Reduction, variant
+from gscompile.frontend.eager import Tensor, operator
+from gscompile.ir.computation import Computation, computation
+from gscompile.ir.dims import Dim, Shape, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
+from gscompile.ir.ops.reductions import Reduction, variant
 
 Computed = Computation | tuple[Reduction, ...]
 

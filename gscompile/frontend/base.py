@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from gscompile.dims import Dim, Shape, shape_str
 from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError, ShapeError
-from gscompile.graph import Value
-from gscompile.index_map import undecided
-from gscompile.ops.base import Constraint, Operator
-from gscompile.ops.elementwise import POINTWISE
-from gscompile.ops.leaf import Constant
-from gscompile.ops.movement import Full, Pointwise
-from gscompile.types import DType, TensorType, dtype, promote, result_of_scalar
+from gscompile.ir.dims import Dim, Shape, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import undecided
+from gscompile.ir.ops.base import Constraint, Operator
+from gscompile.ir.ops.elementwise import POINTWISE
+from gscompile.ir.ops.leaf import Constant
+from gscompile.ir.ops.movement import Full, Pointwise
+from gscompile.ir.types import DType, TensorType, dtype, promote, result_of_scalar
 
 if TYPE_CHECKING:
-    from gscompile.builder import Builder
+    from gscompile.frontend.builder import Builder
 
 T = TypeVar("T")
 Scalar: TypeAlias = bool | int | float
@@ -138,7 +138,7 @@ class GraphBuilder:
         return self._constant(x, f"{op}: {argument}")
 
     def _constant(self, x: Any, what: str, name: str | None = None) -> Value:
-        from gscompile import arrays
+        from gscompile.runtime import arrays
 
         try:
             array = arrays.as_array(x, None)
@@ -194,7 +194,7 @@ class GraphBuilder:
         return tuple(out)
 
     def _pointwise(self, function: str, *operands: Operand, weak_against: slice = slice(None)) -> Value:
-        """One row of ``gscompile.ops.elementwise.POINTWISE`` applied to operands that broadcast."""
+        """One row of ``gscompile.ir.ops.elementwise.POINTWISE`` applied to operands that broadcast."""
         values = self._operands(function, operands, weak_against)
         wants, result = POINTWISE[function].signature([v.dtype for v in values])
         shape = self._broadcast(function, [v.shape for v in values])

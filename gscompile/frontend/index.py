@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gscompile.bounds import Bounds
-from gscompile.bounds import bounds as bounds_of
-from gscompile.dims import Shape, product, shape_str
+from gscompile.compiler.bounds_errors import empty_axis
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axis_of, flag, int_of, ints_of, scalar_of
-from gscompile.graph import Value
-from gscompile.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
-from gscompile.ops.gather import Addressing, Gather
-from gscompile.ops.movement import Full
-from gscompile.ops.scatter import Scatter
-from gscompile.reductions import Reduction
-from gscompile.reductions import reduction as reduction_of
-from gscompile.report import empty_axis
-from gscompile.types import TensorType
+from gscompile.ir.bounds import Bounds
+from gscompile.ir.bounds import bounds as bounds_of
+from gscompile.ir.dims import Shape, product, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
+from gscompile.ir.ops.gather import Addressing, Gather
+from gscompile.ir.ops.movement import Full
+from gscompile.ir.ops.reductions import Reduction
+from gscompile.ir.ops.reductions import reduction as reduction_of
+from gscompile.ir.ops.scatter import Scatter
+from gscompile.ir.types import TensorType
 
 
 class IndexOps(GraphBuilder):
@@ -27,7 +27,7 @@ class IndexOps(GraphBuilder):
     Common to all of them:
 
     index: any integer dtype; a value means its value, whatever the dtype.
-    bounds: ``"raise"`` (default), ``"clip"``, ``"wrap"``, ``"fill"`` or ``"trust"``; see :mod:`gscompile.bounds`.
+    bounds: ``"raise"`` (default), ``"clip"``, ``"wrap"``, ``"fill"`` or ``"trust"``; see :mod:`gscompile.ir.bounds`.
     negative: a negative index counts from the end, once.  ``bounds="clip", negative=False`` is NumPy's clip.
     fill (gather): what ``bounds="fill"`` gives for a point out of range.
 
@@ -123,7 +123,7 @@ class IndexOps(GraphBuilder):
         fill: float = 0,
         name: str | None = None,
     ) -> Value:
-        """``out[p] = data[map(p)]`` for any :class:`~gscompile.index_map.IndexMap`, XLA's Gather included.
+        """``out[p] = data[map(p)]`` for any :class:`~gscompile.ir.index_map.IndexMap`, XLA's Gather included.
 
         A slice that lies partly outside is as a whole out of range: ``clip`` moves its start (XLA), ``fill`` fills all of it.
         Result: shape ``map.points_shape(data.shape, index.shape)``, data's dtype.

@@ -1,8 +1,8 @@
 """Arithmetic, comparison and logic, element by element.
 
-Operands broadcast as in NumPy; a symbolic size never stretches.  Dtypes meet as in NumPy (``gscompile.types.promote``), a
+Operands broadcast as in NumPy; a symbolic size never stretches.  Dtypes meet as in NumPy (``gscompile.ir.types.promote``), a
 Python scalar takes the dtype of the tensors beside it.  The exact rule of each function is its row in
-``gscompile.ops.elementwise.POINTWISE``.
+``gscompile.ir.ops.elementwise.POINTWISE``.
 
 Every function is rounded as if it stood alone, with one exception: where the product of two floats is added to something in
 the same kernel, LLVM and nvcc may round once instead of twice (a fused multiply-add), so ``x * w + y`` can differ from
@@ -15,9 +15,9 @@ from typing import Any
 
 from gscompile.errors import ArgumentError
 from gscompile.frontend.base import GraphBuilder, Operand, named
-from gscompile.graph import Value
-from gscompile.ops.movement import Cast
-from gscompile.types import TensorType, dtype
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.movement import Cast
+from gscompile.ir.types import TensorType, dtype
 
 
 class MathOps(GraphBuilder):

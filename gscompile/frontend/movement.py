@@ -6,7 +6,9 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from gscompile.dims import (
+from gscompile.errors import ArgumentError, DTypeError, ShapeError
+from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
+from gscompile.ir.dims import (
     Dim,
     Opaque,
     Shape,
@@ -20,12 +22,10 @@ from gscompile.dims import (
     product,
     shape_str,
 )
-from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
-from gscompile.graph import Value
-from gscompile.ops.movement import BroadcastTo, Concat, Full, Iota, Pad, Reshape, SizeOf, Slice, Transpose
-from gscompile.types import TensorType, promote
-from gscompile.types import dtype as as_dtype
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.movement import BroadcastTo, Concat, Full, Iota, Pad, Reshape, SizeOf, Slice, Transpose
+from gscompile.ir.types import TensorType, promote
+from gscompile.ir.types import dtype as as_dtype
 
 Key: TypeAlias = slice  # under its own name, since MovementOps has a method called slice
 

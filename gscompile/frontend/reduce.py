@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gscompile.dims import product, shape_str
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, flag, scalar_of
-from gscompile.graph import Value
-from gscompile.ops.reduce import FOLDS, ArgReduce, Reduce, SegmentReduce, fold, reduced_shape
-from gscompile.types import DTYPES, TensorType
+from gscompile.ir.dims import product, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.reduce import FOLDS, ArgReduce, Reduce, SegmentReduce, fold, reduced_shape
+from gscompile.ir.types import DTYPES, TensorType
 
 
 class ReduceOps(GraphBuilder):

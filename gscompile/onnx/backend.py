@@ -10,12 +10,12 @@ import numpy as np
 import onnx
 from onnx.backend import base
 
-from gscompile import _tvm
-from gscompile.arrays import as_array
+from gscompile.build import Module
 from gscompile.errors import ArgumentError, DeviceError, GSError
-from gscompile.module import Module
+from gscompile.ir import tir as _tvm
 from gscompile.onnx.importer import NEWEST, import_model
 from gscompile.onnx.node import NeedsValue
+from gscompile.runtime.arrays import as_array
 
 _TARGETS = {"CPU": "llvm", "CUDA": "cuda"}
 MAX_MODULES = 16  # of one model, for different elements of the inputs that shapes depend on
@@ -61,7 +61,7 @@ class Rep(base.BackendRep):  # type: ignore[misc]
         """The outputs for inputs in the model's order, or by name.
 
         Raises:
-            what a :class:`~gscompile.module.Module` raises at a call, and ``import_model`` where it is compiled only now.
+            what a :class:`~gscompile.build.Module` raises at a call, and ``import_model`` where it is compiled only now.
         """
         given = list(inputs.values()) if isinstance(inputs, Mapping) else list(inputs)
         names = list(inputs) if isinstance(inputs, Mapping) else self.inputs

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from gscompile.dims import product, shape_str
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.graph import Value
+from gscompile.ir.dims import product, shape_str
+from gscompile.ir.graph import Value
 from gscompile.onnx.node import Convert, Node, dtype_of, operator
 
 # ONNX's operator -> the builder's method of the same meaning, and the operator set that brought it.

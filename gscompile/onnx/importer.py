@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import onnx
 
-from gscompile.builder import Builder
 from gscompile.dialects.onnx import LATEST
 from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError
-from gscompile.graph import Value
+from gscompile.frontend.builder import Builder
+from gscompile.ir.graph import Value
+from gscompile.ir.types import DType, dtype
 from gscompile.onnx import known as known_elements
 from gscompile.onnx.node import OPERATORS, TENSOR_TYPES, NeedsValue, Node, Tensor, element_name, type_str
 from gscompile.onnx.read import Names, array_of, load, tensor_type
-from gscompile.types import DType, dtype
 
 for _family in ("elementwise", "index", "movement", "normalise", "products", "reduce"):
     importlib.import_module(f"gscompile.onnx.{_family}")  # fills OPERATORS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gscompile.dialects import onnx as dialect
-from gscompile.dims import shape_str
 from gscompile.errors import ShapeError
-from gscompile.graph import Value
+from gscompile.ir.dims import shape_str
+from gscompile.ir.graph import Value
 from gscompile.onnx.node import Node, operator
 
 

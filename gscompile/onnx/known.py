@@ -1,9 +1,9 @@
 """Elements that are known while a graph is built: small integers, and the sizes that a call brings, through arithmetic.
 
 Exported models compute shapes with the operators of tensors (Shape, Gather, Concat, Reshape, ..).  Here these work on arrays of
-Python objects, whose elements are ints, bools and :class:`~gscompile.dims.SymDim`.  Floats take part where they stand for sizes
-(Cast of a Shape, on its way to a Range).  What cannot be told of a size (whether it equals another, the sign of a difference) is
-left to the graph, as is every mistake: the converter then says what is wrong.
+Python objects, whose elements are ints, bools and :class:`~gscompile.ir.dims.SymDim`.  Floats take part where they stand for
+sizes (Cast of a Shape, on its way to a Range).  What cannot be told of a size (whether it equals another, the sign of a
+difference) is left to the graph, as is every mistake: the converter then says what is wrong.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gscompile.dims import Dim, SymDim, dim_max, dim_min
 from gscompile.errors import ShapeError
 from gscompile.frontend.movement import never_negative
+from gscompile.ir.dims import Dim, SymDim, dim_max, dim_min
+from gscompile.ir.types import DTYPES, DType
 from gscompile.onnx.node import Array, Node, Tensor, dtype_of, known_tensor
-from gscompile.types import DTYPES, DType
 
 LIMIT = 1024  # elements; what is larger is data, not a shape
 WHOLE = 1 << 24  # floats up to here are as exact as ints, and sizes above it are not told by floats

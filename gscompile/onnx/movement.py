@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gscompile.dims import Dim, SymDim, ceildiv, dim_max, dim_min, exact_quotient, product, shape_str
 from gscompile.errors import ArgumentError, GraphError, ShapeError
-from gscompile.graph import Value
+from gscompile.ir.dims import Dim, SymDim, ceildiv, dim_max, dim_min, exact_quotient, product, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.types import DTYPES
 from gscompile.onnx.known import LIMIT
 from gscompile.onnx.node import Node, Tensor, dtype_of, known_tensor, operator
 from gscompile.onnx.read import array_of
-from gscompile.types import DTYPES
 
 _INT64 = DTYPES["int64"]
 

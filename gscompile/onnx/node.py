@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from gscompile.builder import Builder
-from gscompile.dims import Dim, Shape, SymDim
 from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
 from gscompile.frontend.base import axis_of
-from gscompile.graph import Value
-from gscompile.types import DTYPES, DType
+from gscompile.frontend.builder import Builder
+from gscompile.ir.dims import Dim, Shape, SymDim
+from gscompile.ir.graph import Value
+from gscompile.ir.types import DTYPES, DType
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.graph import Value
+from gscompile.ir.graph import Value
 from gscompile.onnx.node import Node, operator
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gscompile.dims import Dim, shape_str
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.graph import Value
+from gscompile.ir.dims import Dim, shape_str
+from gscompile.ir.graph import Value
 from gscompile.onnx.node import Node, operator
 
 

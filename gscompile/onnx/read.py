@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-from gscompile.dims import Dim, SymDim, as_shape
 from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
+from gscompile.ir.dims import Dim, SymDim, as_shape
+from gscompile.ir.types import DType, TensorType
 from gscompile.onnx.node import Array, dtype_of
-from gscompile.types import DType, TensorType
 
 
 def load(model: Any) -> tuple[Any, Path | None]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from gscompile.dims import product
-from gscompile.graph import Value
+from gscompile.ir.dims import product
+from gscompile.ir.graph import Value
+from gscompile.ir.ops.reduce import reduced_shape
+from gscompile.ir.types import DType
 from gscompile.onnx.node import Node, operator
-from gscompile.ops.reduce import reduced_shape
-from gscompile.types import DType
 
 Body: TypeAlias = Callable[[Value, list[int], bool], Value]  # of a tensor, axes and keepdims
 

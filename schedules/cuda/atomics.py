@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.ops.elementwise import POINTWISE
-from gscompile.types import DTYPES, DType
+from gscompile.ir import tir as T
+from gscompile.ir.ops.elementwise import POINTWISE
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DTYPES, DType
 
 C_TYPES = {
     "int32": "int",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.nests import CheckNest, Nest, status_position
+from gscompile.ir import tir as T
+from gscompile.ir.nests import CheckNest, Nest, status_position
+from gscompile.ir.tir import Expr, Stmt
 from schedules.cuda.atomics import atomic
 from schedules.cuda.launch import launch, single_thread
 from schedules.loops import ravel, unravel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
+from gscompile.ir import tir as T
+from gscompile.ir.tir import Expr, Stmt
 from schedules.rule import Context
 
 BLOCK_THREADS = 256  # a multiple of the warp; small enough that eight blocks fit an SM

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Shape, product
-from gscompile.nests import MapNest, Nest
-from gscompile.types import DType
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Shape, product
+from gscompile.ir.nests import MapNest, Nest
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType
 from schedules.cuda.launch import launch
 from schedules.cuda.vectors import lanes, store_run
 from schedules.loops import unravel

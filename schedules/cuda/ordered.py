@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.dims import Dim, product
-from gscompile.index_map import Indexed, Shared
-from gscompile.nests import Nest, ScatterNest
-from gscompile.ops.elementwise import cast
-from gscompile.types import DTYPES
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, product
+from gscompile.ir.index_map import Indexed, Shared
+from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.tir import Expr, Stmt
+from gscompile.ir.types import DTYPES
 from schedules.cuda.launch import launch
 from schedules.cuda.points import at, over
 from schedules.cuda.scatter import copy_base

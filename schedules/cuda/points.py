@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.dims import Shape, product
-from gscompile.index_map import Place
-from gscompile.nests import ScatterNest
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Shape, product
+from gscompile.ir.index_map import Place
+from gscompile.ir.nests import ScatterNest
+from gscompile.ir.tir import Expr, Stmt
 from schedules.cuda.launch import launch
 from schedules.loops import unravel
 from schedules.rule import Context

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.dims import product
-from gscompile.nests import Nest, ReduceNest
+from gscompile.ir import tir as T
+from gscompile.ir.dims import product
+from gscompile.ir.nests import Nest, ReduceNest
+from gscompile.ir.tir import Expr, Stmt
 from schedules.cuda.launch import launch
 from schedules.folds import accumulators, fold
 from schedules.loops import over_reduced, unravel

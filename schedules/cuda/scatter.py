@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.index_map import Place, Window
-from gscompile.nests import Nest, ScatterNest
-from gscompile.ops.elementwise import cast, constant
-from gscompile.reductions import Reduction
-from gscompile.types import DTYPES, DType
+from gscompile.ir import tir as T
+from gscompile.ir.index_map import Place, Window
+from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.ops.elementwise import cast, constant
+from gscompile.ir.ops.reductions import Reduction
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DTYPES, DType
 from schedules.cuda.atomics import atomic, atomic_name, widened
 from schedules.cuda.map import copy_rows, fill_cells
 from schedules.cuda.points import Point, at, extents, over, over_points, slice_axes, slice_of, slice_shape

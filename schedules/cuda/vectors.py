@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Dim
-from gscompile.types import DType
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType
 from schedules.rule import Context
 from schedules.runs import Copied, copied
 

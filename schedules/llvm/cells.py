@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gscompile import _tvm as T
-from gscompile._tvm import Stmt
-from gscompile.nests import MapNest
+from gscompile.ir import tir as T
+from gscompile.ir.nests import MapNest
+from gscompile.ir.tir import Stmt
 from schedules.llvm.check import Flag
 from schedules.llvm.ranges import Cell, Piece
 from schedules.rule import Checked

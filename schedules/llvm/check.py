@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.nests import CheckNest, Nest, status_failed, status_position
+from gscompile.ir import tir as T
+from gscompile.ir.nests import CheckNest, Nest, status_failed, status_position
+from gscompile.ir.tir import Expr, Stmt
 from schedules.llvm.ranges import Piece, over_box
 from schedules.loops import nested, ravel
 from schedules.rule import Context

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Dim, dim_max, dim_min, product
-from gscompile.index_map import Indexed, Shared
-from gscompile.nests import Nest, ScatterNest
-from gscompile.ops.elementwise import cast
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, dim_max, dim_min, product
+from gscompile.ir.index_map import Indexed, Shared
+from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.check import Flag, if_valid
 from schedules.llvm.costs import (
     FEWEST_COPIES,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Shape, product
-from gscompile.nests import MapNest, Nest
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Shape, product
+from gscompile.ir.nests import MapNest, Nest
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.cells import with_check
 from schedules.llvm.check import Flag, failed
 from schedules.llvm.kernels import copy_lines, copy_row, drain, in_lines, touch_row, with_kernels

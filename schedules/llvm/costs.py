@@ -6,9 +6,9 @@ how floats round, so that results are the same for any.
 
 from __future__ import annotations
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr
-from gscompile.dims import Dim, dim_max, dim_min
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, dim_max, dim_min
+from gscompile.ir.tir import Expr
 from schedules.rule import Context
 
 MOST_CHUNKS = 64  # chunks into which points are cut, hence threads that can share a histogram

@@ -6,10 +6,10 @@ from can be foreseen: a row, or a few columns.
 
 from __future__ import annotations
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.dims import Dim, ceildiv, product
-from gscompile.nests import MapNest, Nest, work_of
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, ceildiv, product
+from gscompile.ir.nests import MapNest, Nest, work_of
+from gscompile.ir.tir import Expr, Stmt
 from schedules.llvm.cells import cells, flagged, with_check
 from schedules.llvm.kernels import touch_lines, touch_row, with_kernels
 from schedules.llvm.ranges import Piece, always_shared, over_box, shared_range

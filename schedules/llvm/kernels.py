@@ -17,8 +17,8 @@ such prefetch.
 
 from __future__ import annotations
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
+from gscompile.ir import tir as T
+from gscompile.ir.tir import Expr, Stmt
 
 TOUCHED_LINES = 8
 FEW_LINES = 4  # of a row that has a way of its own to be copied

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gscompile._tvm import Stmt
-from gscompile.nests import MapNest, Nest
+from gscompile.ir.nests import MapNest, Nest
+from gscompile.ir.tir import Stmt
 from schedules.llvm.cells import cells, with_check
 from schedules.llvm.ranges import over_box
 from schedules.rule import Checked, Context

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import product
-from gscompile.nests import Nest, ScatterNest, work_of
+from gscompile.ir import tir as T
+from gscompile.ir.dims import product
+from gscompile.ir.nests import Nest, ScatterNest, work_of
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.check import Flag
 from schedules.llvm.copies import PAST_CACHES
 from schedules.llvm.costs import MANY_POINTS, partition_pays

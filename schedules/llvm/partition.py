@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
+from gscompile.ir import tir as T
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.check import Flag
 from schedules.llvm.costs import MOST_OWNERS, SORTED
 from schedules.llvm.staged import RowScatter

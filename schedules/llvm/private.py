@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.bounds import Bounds, inside
-from gscompile.nests import Nest, ScatterNest
+from gscompile.ir import tir as T
+from gscompile.ir.bounds import Bounds, inside
+from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.tir import Expr, Stmt
 from schedules.llvm.check import Flag
 from schedules.llvm.costs import FEWEST_CHUNKS, MANY_POINTS, MOST_CHUNKS, POINTS_PER_CELL, PRIVATE_CELLS, chunks, pays
 from schedules.llvm.kernels import touch_lines, with_kernels

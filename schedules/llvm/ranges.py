@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gscompile import _tvm as T
-from gscompile._tvm import Expr, Stmt
-from gscompile.dims import Dim, product
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, product
+from gscompile.ir.tir import Expr, Stmt
 from schedules.loops import nested, unravel
 from schedules.rule import Context
 

@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import product
-from gscompile.nests import Nest, ReduceNest, work_of
+from gscompile.ir import tir as T
+from gscompile.ir.dims import product
+from gscompile.ir.nests import Nest, ReduceNest, work_of
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.folds import accumulators, fold
 from schedules.llvm.check import Flag
 from schedules.llvm.kernels import opaque, touch_row, with_kernels, with_opaque

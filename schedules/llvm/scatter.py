@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Shape, product
-from gscompile.index_map import Indexed, Place, Shared, Window
-from gscompile.nests import Nest, ScatterNest, work_of
-from gscompile.ops.elementwise import cast
-from gscompile.types import DTYPES
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Shape, product
+from gscompile.ir.index_map import Indexed, Place, Shared, Window
+from gscompile.ir.nests import Nest, ScatterNest, work_of
+from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DTYPES
 from schedules.llvm.costs import BRANCHING
 from schedules.llvm.ranges import shared_range
 from schedules.rule import Context

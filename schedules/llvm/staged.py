@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gscompile import _tvm as T
-from gscompile._tvm import Buffer, Expr, Stmt
-from gscompile.dims import Dim, Shape, product
-from gscompile.index_map import Indexed, Window
-from gscompile.nests import ScatterNest
-from gscompile.ops.elementwise import cast, constant
-from gscompile.reductions import Reduction
-from gscompile.types import DType
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, Shape, product
+from gscompile.ir.index_map import Indexed, Window
+from gscompile.ir.nests import ScatterNest
+from gscompile.ir.ops.elementwise import cast, constant
+from gscompile.ir.ops.reductions import Reduction
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType
 from schedules.loops import nested, ravel, unravel
 from schedules.rule import Context
 

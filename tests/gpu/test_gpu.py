@@ -17,7 +17,7 @@ import pytest
 import tvm
 
 import gscompile as gs
-from gscompile import arrays
+from gscompile.runtime import arrays
 from tests import graphs
 from tests.cases import DTYPES, random_data
 from tests.oracle import Array, assert_same

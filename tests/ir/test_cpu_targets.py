@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import gscompile as gs
-from gscompile import _tvm as T
-from gscompile.targets import resolve
+from gscompile.compiler.targets import resolve
+from gscompile.ir import tir as T
 from tests import graphs
 from tests.oracle import assert_same
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import gscompile as gs
-from gscompile import nvcc
-from gscompile.ops.elementwise import POINTWISE
+from gscompile.compiler import nvcc
+from gscompile.ir.ops.elementwise import POINTWISE
 from schedules.cuda import RULES
 from tests import cuda_text, graphs
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import gscompile as gs
-from gscompile.lower import lower
-from gscompile.targets import resolve
+from gscompile.compiler.lower import lower
+from gscompile.compiler.targets import resolve
 from tests.cuda_text import Text
 
 GOLDEN = Path(__file__).with_name("golden")

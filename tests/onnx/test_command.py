@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gscompile as gs
-from gscompile.cli import main
+from gscompile.commands.main import main
 from tests.onnx.models import model, node, onnx
 
 

@@ -22,7 +22,7 @@ from gscompile.bench.peers.ours import Floor, Ours, copy
 from gscompile.bench.report import geometric_mean, header, load
 from gscompile.bench.workload import Workload, zipf
 from gscompile.bench.workloads import ALL, WORKLOADS
-from gscompile.cli import main
+from gscompile.commands.main import main
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST = 40  # elements per axis of a workload that is cut down

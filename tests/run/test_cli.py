@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import demo
-from gscompile.cli import main
+from gscompile.commands import demo
+from gscompile.commands.main import main
 
 
 def test_demo_succeeds_and_shows_its_pieces(capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,7 +170,7 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    program = "from gscompile import cli, demo; demo.PARTS = (('Nothing', lambda: True),); raise SystemExit(cli.main(['demo']))"
+    program = "from gscompile.commands import demo, main as cli; demo.PARTS = (('Nothing', lambda: True),); raise SystemExit(cli.main(['demo']))"
     command = [sys.executable, "-c", program]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import _tvm as T
 from gscompile.emulation import emulate
-from gscompile.nests import Nest, ScatterNest
+from gscompile.ir import tir as T
+from gscompile.ir.nests import Nest, ScatterNest
 from schedules import Context
 from schedules.cuda.points import over_points
 from schedules.cuda.scatter import copy_base

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import arrays, eager
-from gscompile.eager import Cache, Kind, Size, Tensor, generalised, matches, operator
+from gscompile.frontend import eager
+from gscompile.frontend.eager import Cache, Kind, Size, Tensor, generalised, matches, operator
+from gscompile.runtime import arrays
 from tests.frameworks import need
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.emulation import emulate
-from gscompile.ops.elementwise import POINTWISE
+from gscompile.ir.ops.elementwise import POINTWISE
 from tests.cases import DTYPES, FLOATS, INTEGERS, numpy_dtype
 from tests.oracle import Array
 from tests.paths import NUMPY

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.dims import evaluate
 from gscompile.emulation import emulate
+from gscompile.ir.dims import evaluate
 from tests import oracle
 from tests.oracle import Array, assert_same
 

@@ -27,7 +27,7 @@ import pytest
 import tvm_ffi
 
 import gscompile as gs
-from gscompile import device
+from gscompile.runtime import devices as device
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="protects pages with Linux's mprotect")
 

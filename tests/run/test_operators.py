@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.dims import SymDim, evaluate
 from gscompile.frontend.movement import slice_of
+from gscompile.ir.dims import SymDim, evaluate
 from tests.cases import DTYPES, FLOATS, INTEGERS, numpy_dtype, random_data
 from tests.oracle import Array
 from tests.paths import NUMPY, Sheet

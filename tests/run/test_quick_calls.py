@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import direct as direct_calls
-from gscompile import layout, module
-from gscompile.arrays import view
-from gscompile.direct import MOST
-from gscompile.direct_ir import SMALL
+from gscompile import build as module
+from gscompile.runtime import direct as direct_calls
+from gscompile.runtime import layout
+from gscompile.runtime.arrays import view
+from gscompile.runtime.direct import MOST
+from gscompile.runtime.direct_ir import SMALL
 from tests.frameworks import need
 
 X, INDEX = np.arange(24, dtype=np.float32).reshape(8, 3), np.array([5, -8, 7, 0])

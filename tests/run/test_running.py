@@ -21,7 +21,7 @@ import pytest
 import tvm_ffi
 
 import gscompile as gs
-from gscompile import arrays
+from gscompile.runtime import arrays
 from tests.cases import DTYPES, INDEX_DTYPES, numpy_dtype, random_data
 from tests.frameworks import need
 from tests.oracle import assert_same

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import _tvm as T
-from gscompile.nests import ScatterNest
+from gscompile.ir import tir as T
+from gscompile.ir.nests import ScatterNest
 from schedules import Checked, Context
 from schedules.llvm import RULES
 from schedules.llvm.costs import MANY_POINTS, PRIVATE_CELLS, STREAMED

@@ -19,9 +19,9 @@ from tvm import te
 
 import gscompile as gs
 import gscompile.te as gte
-from gscompile import arrays
 from gscompile.emulation import emulate
-from gscompile.reductions import REDUCTIONS
+from gscompile.ir.ops.reductions import REDUCTIONS
+from gscompile.runtime import arrays
 from tests import oracle, paths
 from tests.cases import (
     DTYPES,

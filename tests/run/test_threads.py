@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gscompile.threads import available_cores
+from gscompile.runtime.threads import available_cores
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="this system does not tell a thread's cores"

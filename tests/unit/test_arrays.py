@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from gscompile import arrays
-from gscompile.arrays import View, as_array, contiguous, copy_into, empty, finish, overlaps, view
 from gscompile.errors import ArgumentError, DeviceError, DTypeError, MissingExtraError, ShapeError
-from gscompile.types import DTYPES
+from gscompile.ir.types import DTYPES
+from gscompile.runtime import arrays
+from gscompile.runtime.arrays import View, as_array, contiguous, copy_into, empty, finish, overlaps, view
 
 CPU = ("cpu", 0)
 NAMES = [name for name in DTYPES if name != "bfloat16"]
@@ -457,7 +457,7 @@ def test_no_library_is_imported_to_look_at_an_array() -> None:
     code = """
         import sys
         import numpy as np
-        from gscompile import arrays
+        from gscompile.runtime import arrays
         class Wrapper:
             def __dlpack__(self, **keywords):
                 return np.zeros(3).__dlpack__(**keywords)
@@ -606,7 +606,7 @@ def test_jax_sharded_and_second_devices() -> None:
     need("jax")
     code = """
         import jax, numpy as np
-        from gscompile.arrays import view
+        from gscompile.runtime.arrays import view
         from gscompile.errors import DeviceError
         devices = jax.devices("cpu")
         print(len(devices), view(jax.device_put(np.zeros(4), devices[1])).device)

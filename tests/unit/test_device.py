@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import _tvm, arrays, device
-from gscompile.arrays import View
-from gscompile.device import HOST, Cuda
-from gscompile.types import DTYPES
+from gscompile.ir import tir as _tvm
+from gscompile.ir.types import DTYPES
+from gscompile.runtime import arrays
+from gscompile.runtime import devices as device
+from gscompile.runtime.arrays import View
+from gscompile.runtime.devices import HOST, Cuda
 
 GPU = ("cuda", 1)
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gscompile.dims import (
+from gscompile.errors import ShapeError
+from gscompile.ir.dims import (
     Dim,
     SymDim,
     as_dim,
@@ -27,7 +28,6 @@ from gscompile.dims import (
     shape_str,
     symbols,
 )
-from gscompile.errors import ShapeError
 
 NAMES = ("n", "m", "k")
 n, m, k = (SymDim.var(name) for name in NAMES)

@@ -921,7 +921,7 @@ def test_an_index_is_followed_to_the_argument_it_came_from() -> None:
 
 def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without a CUDA device, whatever this one has."""
-    from gscompile import _tvm
+    from gscompile.ir import tir as _tvm
 
     monkeypatch.setattr(_tvm, "cuda_exists", lambda: False)
 

@@ -14,7 +14,7 @@ FIRST = [
     "schedules.llvm",
     "schedules.cuda",
     "gscompile.te",
-    "gscompile.nests",
+    "gscompile.ir.nests",
 ]
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import gscompile as gs
-from gscompile import _tvm as T
-from gscompile import nvcc
+from gscompile.compiler import nvcc
+from gscompile.ir import tir as T
 
 # each way of compiling, where it is there
 RUN = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import gscompile as gs
-from gscompile.reductions import REDUCTIONS
-from gscompile.types import DTYPES
+from gscompile.ir.ops.reductions import REDUCTIONS
+from gscompile.ir.types import DTYPES
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.dims import SymDim
 from gscompile.errors import DTypeError, ShapeError
-from gscompile.types import DTYPES, DType, TensorType, dtype, promote, result_of_scalar
+from gscompile.ir.dims import SymDim
+from gscompile.ir.types import DTYPES, DType, TensorType, dtype, promote, result_of_scalar
 from tests.cases import numpy_dtype
 
 

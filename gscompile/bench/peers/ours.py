@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gscompile import _tvm as T
 from gscompile.bench.peers.base import Run
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import TINY
-from gscompile.targets import resolve
-from gscompile.threads import set_num_threads
+from gscompile.compiler.targets import resolve
+from gscompile.ir import tir as T
+from gscompile.runtime.threads import set_num_threads
 
 PARALLEL_BYTES = 64 << 10  # below which a second thread would cost more than it saves
 

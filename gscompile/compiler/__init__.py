@@ -1,0 +1,1 @@
+"""From a graph to a compiled library: plan, loop nests, one PrimFunc, a target's code."""

@@ -1,0 +1,174 @@
+"""From a kernel's record of an index out of range to the error that the caller sees.
+
+The kernel knows a place in the tensor that an operator was given.  That is seldom the caller's own: dialects reshape, cast and
+combine what they are passed.  The operators' own formulas, taken at that place, lead back to the element that was read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gscompile.errors import BoundsError
+from gscompile.ir import tir as T
+from gscompile.ir.bounds import Bounds
+from gscompile.ir.dims import Dim, evaluate, shape_str
+from gscompile.ir.graph import Value
+from gscompile.ir.index_map import IndexMap
+from gscompile.ir.ops.base import Element, Inline, Sizes, shape_symbols
+from gscompile.ir.ops.gather import Gather
+from gscompile.ir.ops.leaf import Constant
+from gscompile.ir.ops.scatter import Scatter
+from gscompile.ir.tir import Buffer, Expr
+from gscompile.ir.types import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The element that an index was computed from.
+
+    Attributes:
+        tensor: its tensor's name.
+        position: its coordinates there; None where they depend on other elements.
+        same: the index is that element; otherwise something was done to it on the way.
+    """
+
+    tensor: str
+    position: tuple[int, ...] | None
+    same: bool
+
+
+def empty_axis(name: str, data: Value, index: Value, map: IndexMap, component: int) -> BoundsError:
+    """The error for indices, of fixed shape, into an axis of extent 0.
+
+    Args:
+        name: the operator's.
+        component: which of the indexed axes.
+    """
+    at = [0] * index.rank
+    if map.vector_axis is not None:
+        at[map.vector_axis] = component
+    found = origin(index, tuple(at), Sizes.of(shape_symbols(*(v.shape for v in index.builder._values))))
+    where = f"axis {map.indexed_axes[component]} of data {shape_str(data.shape)}"
+    message = f"{name}: {where} is empty, and index {shape_str(index.shape)} is not"
+    return BoundsError(message, op=name, tensor=found.tensor)
+
+
+def bounds_error(op: Value, position: int, number: int, sizes: Mapping[str, int]) -> BoundsError:
+    """The error for an index that was found out of range.
+
+    Args:
+        op: the gather or scatter.
+        position: row-major, in its index tensor.
+        number: the index, an int64.
+        sizes: the symbolic sizes of the call.
+    """
+    assert isinstance(op.op, (Gather, Scatter))
+    a, data, index = op.op.addressing, op.args[0], op.args[1]
+    extents = _numbers(data.shape, sizes)
+    at = tuple(int(c) for c in np.unravel_index(position, _numbers(index.shape, sizes))) if index.rank else ()
+    axis = a.map.indexed_axes[0 if a.map.vector_axis is None else at[a.map.vector_axis]]
+    size = extents[axis]
+    count = size - evaluate(a.map.slice_size(axis), sizes) + 1
+    if index.dtype.name == "uint64" and number < 0:
+        number += 1 << 64
+    found = origin(index, at, Sizes({n: T.const(k) for n, k in sizes.items()}))
+    name = op.scope or op.name
+    where = f"{found.tensor}{list(found.position) if found.position else ''}"
+    inner = op.scope and data.scope == op.scope  # not what the caller passed
+    what = f"an axis of {size}" if inner else f"axis {axis} of data {shape_str(extents)}"
+    says = f"{name}: {where} {'=' if found.same else 'gives'} {number}"
+    if a.bounds is not Bounds.RAISE or count <= 0:
+        message = f"{says}{'' if found.same else ', which'} has nowhere to point to: {what} has no valid position"
+        return BoundsError(message, op=name, tensor=found.tensor, position=found.position or (), value=number)
+    low = -size if a.negative and index.dtype.kind == "i" else 0
+    message = f"{says}{' is' if found.same else ', which is'} out of range for {what}: valid are {low} to {count - 1}"
+    return BoundsError(
+        message, op=name, tensor=found.tensor, position=found.position or (), value=number, valid=(low, count - 1)
+    )
+
+
+def origin(value: Value, position: tuple[int, ...], sizes: Sizes) -> Origin:
+    """Where an element comes from: followed through unnamed operators, as long as, constants apart, one tensor decides it.
+
+    What only chooses between elements, a condition or another gather's index, does not decide.  Where several of the tensor's
+    elements do, it is the one at the same position, or else the first.
+    """
+    own = Origin(value.name, position, True)
+    if _has_name(value):
+        return own
+    reader = _Reader(value, sizes, {})
+    x = T.simplify(reader(*map(T.const, position)))
+    sources: list[tuple[str, tuple[int | None, ...]]] = [
+        (buffer.name, tuple(map(T.constant_value, coords)))
+        for _, buffer, coords in T.reads(x, conditions=False) or T.reads(x)
+    ]
+    known = {v.name: v for v in reader.seen.values()}
+    inputs = [s for s in sources if not isinstance(known[s[0]].op, Constant)] or sources
+    places = [tuple(c for c in at if c is not None) for _, at in inputs if None not in at]
+    if len({name for name, _ in inputs}) != 1:
+        return own
+    name, same = inputs[0][0], T.as_load(T.uncast(x)) is not None
+    if not places:
+        return Origin(name, None, same)
+    place = position if position in places else places[0]
+    return Origin(name, place[: known[name].rank], same)
+
+
+def _has_name(v: Value) -> bool:
+    """Whether a name of a value's own tells more than what it was computed from."""
+    return not isinstance(v.op, Inline) or re.fullmatch(rf"{v.op.name}_\d+", v.name) is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A value's element as an expression of the elements of values that have names of their own."""
+
+    value: Value
+    sizes: Sizes
+    buffers: dict[int, Buffer]
+    seen: dict[int, Value] = field(default_factory=dict)
+
+    @property
+    def type(self) -> TensorType:
+        return self.value.type
+
+    def __call__(self, *coords: Expr) -> Expr:
+        v = self.value
+        if _has_name(v):
+            self.seen[id(v)] = v
+            buffer = self.buffers.get(id(v))
+            if buffer is None:
+                shape = self.sizes.shape(v.shape) or (T.const(1),)
+                buffer = self.buffers[id(v)] = T.buffer(v.name, shape, v.dtype.tir, align=v.dtype.itemsize)
+            return T.load(buffer, *coords or (T.const(0),))
+        assert isinstance(v.op, Inline)
+        args: list[Element] = [_Reader(a, self.sizes, self.buffers, self.seen) for a in v.args]
+        if isinstance(v.op, Gather):
+            args[1] = _Address(args[1])
+        return v.op.element(args, v.type, coords, self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A gather's index: a number, or unknown, whatever it is computed from, and be that long."""
+
+    index: Element
+
+    @property
+    def type(self) -> TensorType:
+        return self.index.type
+
+    def __call__(self, *coords: Expr) -> Expr:
+        if all(T.constant_value(c) is not None for c in coords):
+            x = T.simplify(self.index(*coords))
+            if T.constant_value(x) is not None:
+                return x
+        return T.var("somewhere", self.type.dtype.tir)
+
+
+def _numbers(shape: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(evaluate(d, sizes) for d in shape)

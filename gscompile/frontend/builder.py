@@ -1,0 +1,117 @@
+"""The builder: a NetBuilder in CINN's manner, whose methods add values to a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gscompile.errors import GraphError, ShapeError
+from gscompile.frontend.index import IndexOps
+from gscompile.frontend.math import MathOps
+from gscompile.frontend.movement import MovementOps
+from gscompile.frontend.reduce import ReduceOps
+from gscompile.ir.dims import SymDim
+from gscompile.ir.graph import Graph, Value
+from gscompile.ir.ops.base import shape_symbols
+from gscompile.ir.ops.leaf import Input
+from gscompile.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from gscompile.build import Module
+
+
+class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
+    """Builds a graph of gathers, scatters and what surrounds them.
+
+    Example:
+        >>> b = Builder("rows")
+        >>> table = b.input("table", ("n", 64), "float32")
+        >>> index = b.input("index", ("k",), "int64")
+        >>> rows = b.take(table, index)
+        >>> print(b)
+        rows(table: float32(n, 64), index: int64(k,))
+          take_2: float32(k, 64) = take(table, index, bounds=raise)
+          return take_2: float32(k, 64)
+    """
+
+    def input(self, name: str, shape: Any, dtype: Any) -> Value:
+        """A tensor that every call passes; a dimension is an int, or a str naming a size known only then."""
+        type = TensorType.of(shape, dtype)
+        if not isinstance(name, str) or not name.isidentifier():
+            raise GraphError(f"input: the name must be a Python identifier; got {name!r}")
+        if name == "out":
+            raise GraphError("input: the name 'out' is taken: it is how a call names the array for its result")
+        return self._add(Input(), [], type, name)
+
+    def create_input(self, dtype: Any, shape: Any, name: str) -> Value:
+        """CINN's spelling of :meth:`input`."""
+        return self.input(name, shape, dtype)
+
+    def output(self, *values: Value) -> None:
+        """Make values results of the graph, in this order; may be called several times."""
+        for v in values:
+            if not isinstance(v, Value):
+                raise GraphError(f"output: a value of this builder is needed; got {v!r}")
+            self._outputs.append(self._value("output", "value", v))
+
+    def graph(self) -> Graph:
+        """The graph as it stands: the outputs and what they need.
+
+        What no output needs is left out, and so are the rules that it has for sizes: a call cannot fail because of it.  Inputs
+        stay, needed or not.
+
+        Raises:
+            GraphError: there is no output.  ShapeError: a size that only a call can tell is not the extent of any input's axis.
+        """
+        outputs = self._outputs
+        if not outputs:
+            used = {id(a) for v in self._values for a in v.args}
+            outputs = [v for v in self._values if id(v) not in used and not isinstance(v.op, Input)]
+        if not outputs:
+            raise GraphError(f"builder {self.name!r} has no output: add an operator, or name the outputs with output()")
+        needed: set[int] = set()
+        stack = list(outputs)
+        while stack:
+            v = stack.pop()
+            if id(v) not in needed:
+                needed.add(id(v))
+                stack.extend(v.args)
+        values = tuple(v for v in self._values if id(v) in needed or isinstance(v.op, Input))
+        constraints = tuple(c for k, c in self._constraints if id(self._values[k]) in needed)
+        graph = Graph(self.name, values, tuple(outputs), constraints)
+        self._check_symbols(graph)
+        return graph
+
+    def _check_symbols(self, graph: Graph) -> None:
+        known = {str(d) for v in graph.inputs for d in v.shape if isinstance(d, SymDim)}
+        wanted = set(graph.symbols) | set(shape_symbols(*((c.lhs, c.rhs) for c in graph.constraints)))
+        if missing := sorted(wanted - known):
+            raise ShapeError(f"no input of {self.name!r} has a dimension that is the size {missing[0]!r} by itself")
+
+    def build(
+        self,
+        target: Any = "llvm",
+        *,
+        rules: Sequence[Any] = (),
+        deterministic: bool = False,
+    ) -> Module:
+        """Compile the graph.
+
+        Args:
+            target: ``"llvm"`` (this machine's CPU with all its features), ``"cuda"``, a dict of TVM target attributes, or a
+                ``tvm.target.Target``.
+            rules: schedule rules to try before gscompile's own; see :mod:`schedules.rule`.
+            deterministic: results that are bitwise repeatable on cuda too, at the price of speed.
+
+        Raises:
+            GraphError, ShapeError, TargetError.
+        """
+        from gscompile.build import build
+
+        return build(self.graph(), target, rules=rules, deterministic=deterministic)
+
+    def __str__(self) -> str:
+        return str(self.graph())
+
+
+NetBuilder = Builder

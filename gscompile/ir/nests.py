@@ -1,0 +1,209 @@
+"""Loop nests: what the lowering asks a schedule for.
+
+A graph becomes a short list of nests.  A nest says what to compute, cell by cell, as functions of coordinates; how to loop
+is for the rules in ``schedules/`` to decide.  Extents are dimensions (ints where known), so that a rule can look at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gscompile.ir import tir as T
+from gscompile.ir.computation import Computation
+from gscompile.ir.dims import Dim, Shape, product
+from gscompile.ir.index_map import Window
+from gscompile.ir.ops.base import Coords
+from gscompile.ir.ops.scatter import Scatter
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType
+
+
+@dataclass(frozen=True, slots=True)
+class MapNest:
+    """``out[c] = element(c)`` for every cell.
+
+    Attributes:
+        cost: rough scalar instructions per cell.
+        loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
+        check: of a gather: its index check, where nothing has run it yet; see :class:`schedules.rule.Checked`.
+        clamped: of a gather with a check: ``element`` with every index clamped, safe where the check has not run.
+        grid: of a gather: the grid position whose index a cell uses.
+    """
+
+    name: str
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    element: Callable[[Coords], Expr]
+    cost: int
+    loads: Callable[[Coords], list[tuple[Buffer, list[Expr]]]]
+    check: CheckNest | None = None
+    clamped: Callable[[Coords], Expr] | None = None
+    grid: Callable[[Coords], list[Expr]] = list
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceNest:
+    """``out[c] = finish(fold of step over the box of c)``; several accumulators at once, for argmax.
+
+    Attributes:
+        elements: how many are folded in all.
+        ranges: begin and end of each axis of a cell's box, which is folded in row-major order; they do not depend on the
+            innermost coordinate of a cell unless ``inner``.
+        initial: dtype and first value of each accumulator.
+        step: (accumulators, c, position in the box) -> accumulators.
+        finish: (accumulators, c) -> the cell.
+        inner: the reduced axes are the innermost of the argument (a run of memory is folded).
+        check: of a fold of what a gather gives: its index check, where nothing has run it yet; see
+            :class:`schedules.rule.Checked`.
+        grid: of such a fold: (c, position in the box) -> the grid position whose index that step uses.
+    """
+
+    name: str
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    elements: Dim
+    ranges: Callable[[Coords], list[tuple[Expr, Expr]]]
+    initial: tuple[tuple[DType, Expr], ...]
+    step: Callable[[Sequence[Expr], Coords, Coords], list[Expr]]
+    finish: Callable[[Sequence[Expr], Coords], Expr]
+    cost: int
+    inner: bool
+    check: CheckNest | None = None
+    grid: Callable[[Coords, Coords], list[Expr]] = lambda c, r: [*c, *r]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckNest:
+    """Find the first index that is not ``valid`` and record it in ``status``.
+
+    ``status`` holds int64: whether anything failed, then for each check the smallest row-major position in the index tensor
+    that failed (INT64_MAX: none) and the value there.
+
+    Attributes:
+        grid: extents of the index tensor without its vector axis.
+        index: extents of the index tensor.
+        valid: whether a component of the index vector at a grid position is in range.
+        excess: an int64 that is 0 just where it is.
+        position: where that component stands in the index tensor.
+        value: the index value at a position of the index tensor.
+        known: that some index is not valid is known; only where is asked.
+    """
+
+    name: str
+    grid: Shape
+    index: Shape
+    components: int
+    valid: Callable[[Coords, int], Expr]
+    excess: Callable[[Coords, int], Expr]
+    position: Callable[[Coords, int], list[Expr]]
+    value: Callable[[Coords], Expr]
+    status: Buffer
+    slot: int
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One of several tensors that the points of a scatter go to together; what is said of them in :class:`ScatterNest`."""
+
+    dtype: DType
+    out: Buffer
+    base: Callable[[Coords], Expr]
+    src: Callable[[Coords, Coords], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterNest:
+    """``out = base; for p in row-major order: out[map(p)] = reduce(out[map(p)], src[p])``.
+
+    Attributes:
+        op: the operator: map, reduction and promises.
+        shape: extents of out.
+        grid: extents of the index tensor without its vector axis.
+        window: extents of the window coordinates.
+        base: the value of a cell before the first point.
+        in_place: true at run time where out already holds base and must not be copied to; None if that cannot be.
+        starts: grid position -> the start on each indexed axis, and whether the point takes part (None: it does).
+        src: (grid, window) -> the value that arrives.
+        cost: rough scalar instructions per point.
+        check: the index check, where nothing has run it yet; see :class:`schedules.rule.Checked`.
+        lanes: for a reduction that is an update computation, all the tensors it combines, the one above included.
+    """
+
+    name: str
+    op: Scatter
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    grid: Shape
+    window: Shape
+    base: Callable[[Coords], Expr]
+    in_place: Expr | None
+    starts: Callable[[Coords], tuple[list[Expr], Expr | None]]
+    src: Callable[[Coords, Coords], Expr]
+    cost: int
+    check: CheckNest | None = None
+    lanes: tuple[Lane, ...] = ()
+
+    def cell(self, starts: Sequence[Expr], grid: Coords, window: Coords) -> list[Expr]:
+        """The cell a point goes to."""
+        return self.op.addressing.data_coords(starts, grid, window)
+
+    def combine(self, cell: list[Expr], grid: Coords, window: Coords) -> Stmt:
+        """What a point does to its cell in every lane: all are read before any is written."""
+        reduction, n = self.op.reduction, len(self.lanes)
+        assert isinstance(reduction, Computation)
+
+        def bind(values: list[Expr]) -> Stmt:
+            k = len(values)
+            if k == 2 * n:
+                results = zip(self.lanes, reduction.results(values[:n], values[n:]), strict=True)
+                return T.seq(*(T.store(lane.out, cell, value) for lane, value in results))
+            lane = self.lanes[k % n]
+            value = T.load(lane.out, *cell) if k < n else lane.src(grid, window)
+            return T.let(f"{'old' if k < n else 'new'}{k % n}", value, lambda v: bind([*values, v]))
+
+        return bind([])
+
+    @property
+    def covered(self) -> dict[int, int]:
+        """The axes of out that every slice covers whole, with their window coordinates.
+
+        Whatever hits a cell hits all cells along these axes.  None if slices can overlap in part.
+        """
+        if self.op.overlapping:
+            return {}
+        sources = enumerate(self.op.addressing.map.sources)
+        return {a: s.window for a, s in sources if isinstance(s, Window) and self.window[s.window] == self.shape[a]}
+
+
+Nest: TypeAlias = MapNest | ReduceNest | CheckNest | ScatterNest
+
+
+def status_failed(status: Buffer) -> Expr:
+    """Whether some check has failed."""
+    return T.load(status, T.const(0)) != 0
+
+
+def status_position(slot: int) -> Expr:
+    """Where a check's position stands in the status buffer; its value follows."""
+    return T.const(1 + 2 * slot)
+
+
+def status_length(checks: int) -> int:
+    return 1 + 2 * checks
+
+
+def work_of(nest: Nest) -> Dim:
+    """Rough scalar instructions of a nest, without its check."""
+    if isinstance(nest, CheckNest):
+        return product(nest.grid) * nest.components
+    if isinstance(nest, MapNest):
+        return product(nest.shape) * max(nest.cost, 1)
+    if isinstance(nest, ReduceNest):
+        return nest.elements * max(nest.cost, 1)
+    return product(nest.shape) + product(nest.grid) * product(nest.window) * max(nest.cost, 1)

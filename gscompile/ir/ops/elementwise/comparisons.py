@@ -1,0 +1,106 @@
+"""Comparisons, the smaller and the larger of two, and bool."""
+
+from __future__ import annotations
+
+import operator
+
+from tvm import tirx
+from tvm.ir import Expr as PrimExpr
+
+from gscompile.ir.ops.elementwise.expr import (
+    BOOL,
+    I32,
+    I64,
+    U64,
+    Body,
+    Names,
+    Operation,
+    dtype_of,
+    literal,
+    opaque,
+    wrap,
+)
+from gscompile.ir.types import DType
+
+
+def not_(x: PrimExpr) -> PrimExpr:
+    # tirx.Not of a comparison becomes the opposite comparison, which is wrong for NaN.
+    return tirx.BitwiseXor(x, literal(True, BOOL))
+
+
+def isnan(x: PrimExpr) -> PrimExpr:
+    return not_(tirx.LE(x, x))
+
+
+def float_eq(x: PrimExpr, y: PrimExpr) -> PrimExpr:
+    # Not tirx.EQ, since TVM takes x == x for true.
+    return tirx.BitwiseAnd(tirx.LE(x, y), tirx.LE(y, x))
+
+
+_FLOAT_COMPARISONS: dict[str, Operation] = {
+    "eq": float_eq,
+    "ne": lambda x, y: not_(float_eq(x, y)),
+    "lt": lambda x, y: opaque(tirx.LT(x, y)),
+    "le": lambda x, y: opaque(tirx.LE(x, y)),
+    "gt": lambda x, y: opaque(tirx.LT(y, x)),
+    "ge": lambda x, y: opaque(tirx.LE(y, x)),
+}
+INTEGER_COMPARISONS: dict[str, Operation] = {
+    "eq": tirx.EQ,
+    "ne": tirx.NE,
+    "lt": tirx.LT,
+    "le": tirx.LE,
+    "gt": tirx.GT,
+    "ge": tirx.GE,
+}
+
+
+def comparison(name: str) -> Body:
+    """The comparison ``name``, of operands of one type, or of int64 with uint64."""
+    compare = INTEGER_COMPARISONS[name]
+    # What a negative number gives, on the left and on the right, when the other side is unsigned.
+    below, above = (bool(getattr(operator, name)(*pair)) for pair in ((-1, 0), (0, -1)))
+
+    def body(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
+        if dt.is_float:
+            return _FLOAT_COMPARISONS[name](names(x), names(y))
+        if dt is BOOL:
+            # LLVM's one-bit integers are signed for TVM's <.
+            return compare(tirx.Cast(I32.name, x), tirx.Cast(I32.name, y))
+        kinds = dtype_of(x).kind, dtype_of(y).kind
+        if kinds == ("i", "u"):
+            x = names(x)
+            return tirx.Select(x < literal(0, I64), literal(below, BOOL), compare(wrap(x, U64), y))
+        if kinds == ("u", "i"):
+            y = names(y)
+            return tirx.Select(y < literal(0, I64), literal(above, BOOL), compare(x, wrap(y, U64)))
+        return compare(x, y)
+
+    return body
+
+
+def _extremum(name: str, of_bool: Operation) -> Body:
+    """The one of two that stands in the comparison ``name`` to the other."""
+
+    def body(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
+        if dt is BOOL:
+            return of_bool(x, y)
+        x, y = names(x), names(y)
+        if not dt.is_float:
+            return tirx.Select(INTEGER_COMPARISONS[name](x, y), x, y)
+        # A NaN on the left is taken; one on the right fails the comparison, and is taken too.
+        return tirx.Select(tirx.BitwiseOr(_FLOAT_COMPARISONS[name](x, y), isnan(x)), x, y)
+
+    return body
+
+
+minimum = _extremum("lt", tirx.BitwiseAnd)
+maximum = _extremum("gt", tirx.BitwiseOr)
+
+
+def clip(names: Names, dt: DType, x: PrimExpr, low: PrimExpr, high: PrimExpr) -> PrimExpr:
+    return minimum(names, dt, maximum(names, dt, x, low), high)
+
+
+def relu(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
+    return x if dt is BOOL else maximum(names, dt, x, literal(0, dt))
