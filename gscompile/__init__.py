@@ -13,7 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gscompile import dialects, onnx, te
+    from gscompile import dialects as dialects
+    from gscompile import onnx as onnx
+    from gscompile import te as te
     from gscompile.build import Module
     from gscompile.errors import (
         ArgumentError,

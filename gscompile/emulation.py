@@ -7,18 +7,58 @@ memory or wait for each other cannot be emulated this way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from gscompile.build import Module
-from gscompile.compiler.lower import lower
-from gscompile.compiler.targets import resolve
+from gscompile.build import Module, build
+from gscompile.compiler.targets import Target, resolve
+from gscompile.compiler.targets.base import HOST_CODE
+from gscompile.compiler.targets.cuda import Cuda
 from gscompile.frontend.builder import Builder
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
-from gscompile.ir.tir import Stmt
+from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DTYPES
+from gscompile.runtime.devices import HOST, Runner
+from schedules.cuda.atomics import PLAIN
+
+
+@dataclass(frozen=True)
+class EmulatedCuda(Cuda):
+    """A GPU whose threads run on this CPU, one after the other.
+
+    Attributes:
+        host: the CPU.
+        backward: from the last thread to the first.
+    """
+
+    host: Target
+    backward: bool
+
+    kind = "emulated cuda"
+    device = "cpu"
+    alignment = 0
+    code = HOST_CODE
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Any]) -> EmulatedCuda:
+        backward = bool(attributes.get("backward", False))
+        cuda = Cuda.of({"kind": "cuda", "arch": attributes["arch"]})
+        return cls(cuda.facts, cuda.tvm, resolve("llvm"), backward)
+
+    @property
+    def runner(self) -> Runner:
+        return HOST
+
+    def adapted(self, func: PrimFunc) -> PrimFunc:
+        return T.serial_device(func, _plain_atomic, self.backward)
+
+    def compile(self, func: PrimFunc, name: str) -> Any:
+        return self.host.compile(func, name)
+
+    def require_device(self, module: str) -> None:
+        """It is here."""
 
 
 def emulate(
@@ -38,18 +78,11 @@ def emulate(
         backward: take the threads from the last to the first; a result that must not depend on their order does not.
     """
     graph = source.graph() if isinstance(source, Builder) else source
-    cuda = resolve({"kind": "cuda", "arch": arch})
-    lowered = lower(graph, cuda.facts, rules, deterministic)
-    host = resolve("llvm")
-    func = T.serial_device(lowered.func, _plain_atomic, backward)
-    return Module(
-        replace(lowered, func=func), replace(host, facts=replace(host.facts, kind="llvm", arch=f"emulated {arch}"))
-    )
+    target = EmulatedCuda.of({"arch": arch, "backward": backward})
+    return build(graph, target, rules=rules, deterministic=deterministic)
 
 
 def _plain_atomic(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
     """What an atomic does when no other thread runs."""
-    from schedules.cuda.atomics import PLAIN
-
     op, dtype = name.removeprefix("gs_atomic_").split("_", 1)
     return T.store(buf, at, PLAIN[op](DTYPES[dtype], T.load(buf, *at), value))

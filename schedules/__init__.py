@@ -4,6 +4,7 @@
 gscompile; nothing here knows a framework, and nothing there knows a thread.
 """
 
-from schedules.rule import Checked, Context, Rule, Target, schedule
+from schedules.choose import schedule
+from schedules.rule import Checked, Context, Rule, Target
 
 __all__ = ["Checked", "Context", "Rule", "Target", "schedule"]

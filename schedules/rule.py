@@ -14,16 +14,15 @@ The first rule that applies wins; each target's last rule always does.  A user's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:  # gscompile imports this module: either may be imported first
-    from gscompile.ir.dims import Shape
-    from gscompile.ir.nests import Nest
-    from gscompile.ir.ops.base import Sizes
-    from gscompile.ir.tir import Buffer, Expr, Stmt
-    from gscompile.ir.types import DType
+from gscompile.ir.dims import Shape
+from gscompile.ir.nests import Nest
+from gscompile.ir.ops.base import Sizes
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,28 +83,3 @@ class Rule(Protocol):
     def name(self) -> str: ...
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None: ...
-
-
-def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt | Checked]:
-    """The first rule that applies: its name, and its statement."""
-    from gscompile.errors import ArgumentError
-
-    for rule in rules:
-        if not callable(getattr(rule, "apply", None)) or not hasattr(rule, "name"):
-            raise ArgumentError(f"build: a rule has a name and a method apply(nest, ctx); got {rule!r}")
-    for rule in [*rules, *rules_for(ctx.target.kind)]:
-        stmt = rule.apply(nest, ctx)
-        if stmt is not None:
-            return rule.name, stmt
-    raise AssertionError(f"no rule of target {ctx.target.kind} applies to {type(nest).__name__}")
-
-
-def rules_for(kind: str) -> Sequence[Rule]:
-    """A target's own rules, in the order in which they are tried."""
-    if kind == "llvm":
-        from schedules.llvm import RULES
-
-        return RULES
-    from schedules.cuda import RULES as CUDA_RULES
-
-    return CUDA_RULES

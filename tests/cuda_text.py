@@ -14,17 +14,17 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import tvm
 
 import gscompile as gs
-from gscompile.build import Module
+from gscompile.build import Module, build
 from gscompile.compiler import nvcc
-from gscompile.compiler.lower import lower
-from gscompile.compiler.targets import resolve
+from gscompile.compiler.targets.cuda import Cuda
+from gscompile.runtime.devices import HOST, Runner
 
 ARCH = "sm_90"
 _KERNEL = re.compile(
@@ -147,10 +147,23 @@ def _headers() -> Path | None:
     return next((f for f in folders if all((f / name).is_file() for name in wanted)), None)
 
 
+class CudaTextOnCpu(Cuda):
+    """A GPU whose kernels' text a C++ compiler takes: arrays are on the CPU."""
+
+    device = "cpu"
+
+    @property
+    def runner(self) -> Runner:
+        return HOST
+
+    def require_device(self, module: str) -> None:
+        """It is here."""
+
+
 def on_cpu(builders: list[gs.Builder], folder: Path) -> list[tuple[Module, str]]:
     """Modules whose kernels are the CUDA text, compiled for the CPU, and that text; the graphs' names must differ."""
-    cuda = resolve({"kind": "cuda", "arch": ARCH})
-    modules = [Module(lower(b.graph(), cuda.facts), cuda) for b in builders]
+    cuda = CudaTextOnCpu.of({"kind": "cuda", "arch": ARCH})
+    modules = [build(b.graph(), cuda) for b in builders]
     sources = [m.source("cuda") for m in modules]
     texts = [Text.of(source) for source in sources]
     functions = {name: code for t in texts for name, code in t.functions.items()}
@@ -174,8 +187,6 @@ def on_cpu(builders: list[gs.Builder], folder: Path) -> list[tuple[Module, str]]
         host = m._library.mod
         host.clear_imports()
         host.import_module(kernels)
-        m._function = m._library[m.name]
-        m._target = replace(cuda, facts=replace(cuda.facts, kind="llvm"))  # arrays are on the CPU
     return list(zip(modules, sources, strict=True))
 
 

@@ -153,7 +153,7 @@ class Workload:
         from gscompile.compiler.lower import lower
         from gscompile.compiler.targets import resolve
 
-        return int(evaluate(lower(self.builder(arrays).graph(), resolve("llvm").facts).stats.min_bytes, {}))
+        return int(evaluate(lower(self.builder(arrays).graph(), resolve("llvm")).stats.min_bytes, {}))
 
     def differs(self, got: Any, want: Any) -> str | None:
         """How a result differs from the expected one."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gscompile.compiler.plan import Plan, plan
+from gscompile.compiler.targets import Target
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import When
 from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, product
@@ -42,7 +43,7 @@ from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coord
 from gscompile.ir.ops.scatter import Scatter
 from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
-from schedules import Checked, Context, Rule, Target, schedule
+from schedules import Checked, Context, Rule, schedule
 
 WORKSPACE_ALIGN = 64
 
@@ -78,7 +79,6 @@ class Lowered:
 
     func: PrimFunc
     graph: Graph
-    target: Target
     symbols: tuple[str, ...]
     checks: tuple[Value, ...]
     in_place: Mapping[int, Value]
@@ -139,7 +139,8 @@ class Lowering:
     """The state of one lowering; see :func:`lower`."""
 
     def __init__(self, graph: Graph, target: Target, rules: Sequence[Rule], deterministic: bool) -> None:
-        self.graph, self.target, self.rules = graph, target, rules
+        self.graph, self.target = graph, target
+        self.rules = [*rules, *target.rules]
         self.plan: Plan = plan(graph)
         self.sizes = Sizes.of(graph.symbols)
         self.buffers: dict[int, Buffer] = {}
@@ -156,7 +157,7 @@ class Lowering:
         self.params.append(pointer)
         self.workspace = Workspace(self.sizes, pointer)
         self.context = Context(
-            target,
+            target.facts,
             self.sizes,
             self.threads,
             T.not_(status_failed(self.status)) if checks else None,
@@ -171,7 +172,7 @@ class Lowering:
     def parameter(self, name: str, shape: Shape, dtype: DType) -> Buffer:
         """An address parameter, seen as a buffer."""
         pointer = T.pointer(f"{name}_ptr", dtype.tir)
-        align = 16 if self.target.kind == "cuda" else dtype.itemsize
+        align = self.target.address_alignment(dtype)
         buf = T.buffer(name, self.sizes.shape(shape) or (T.const(1),), dtype.tir, align=align)
         self.params.append(pointer)
         self.declared.append(T.declare(buf, pointer))
@@ -199,7 +200,7 @@ class Lowering:
             stmt = T.seq(stmt.stmt, T.if_(failed, self.scheduled(replace(check, known=True))))
         elif check is not None:
             self.emit(check)
-        if self.target.kind == "llvm":
+        if self.target.host_guards:
             stmt = T.if_(self.context.guard, stmt)
         self.body.append(stmt)
         if not isinstance(nest, CheckNest):
@@ -242,7 +243,7 @@ class Lowering:
 
     def taken_over(self, value: Value) -> CheckNest | None:
         """The check that the nest of a value may take over."""
-        return self.check(value) if id(value) in self.plan.joined and self.target.kind == "llvm" else None
+        return self.check(value) if self.target.joins_checks and id(value) in self.plan.joined else None
 
     def storage(self, value: Value) -> Buffer:
         """Where a value is stored: the output that it is, or scratch."""
@@ -422,7 +423,7 @@ class Lowering:
     def run(self) -> Lowered:
         graph = self.graph
         for v in self.plan.early:
-            if self.target.kind != "llvm" or id(v) not in self.plan.joined:
+            if not self.target.joins_checks or id(v) not in self.plan.joined:
                 self.emit(self.check(v))
         late = {id(v) for v in self.plan.late}
         written: dict[int, Buffer] = {}
@@ -437,10 +438,10 @@ class Lowering:
         begin = self.prologue()
         params = [*self.params, *(self.sizes.variables[n] for n in graph.symbols), self.threads, self.in_place]
         body = T.seq(*self.declared, *self.workspace.declared, begin, *self.body)
-        func = T.prim_func(graph.name, params, body, 2 if self.target.kind == "cuda" else 1)
+        func = self.target.adapted(T.prim_func(graph.name, params, body, self.target.device_type))
         stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))
         symbols, checks = tuple(graph.symbols), tuple(self.checks)
-        return Lowered(func, graph, self.target, symbols, checks, self.plan.in_place, stats, self.work)
+        return Lowered(func, graph, symbols, checks, self.plan.in_place, stats, self.work)
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""
@@ -451,12 +452,7 @@ class Lowering:
             at = status_position(slot)
             stores.append(T.store(self.status, [at], T.const(T.INT64_MAX)))
             stores.append(T.store(self.status, [at + 1], T.const(0)))
-        body = T.seq(*stores)
-        if self.target.kind == "cuda":
-            from schedules.cuda.launch import single_thread
-
-            return single_thread(body)
-        return body
+        return self.target.once(T.seq(*stores))
 
 
 def lower(graph: Graph, target: Target, rules: Sequence[Rule] = (), deterministic: bool = False) -> Lowered:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError, ShapeError
-from gscompile.ir.dims import Dim, Shape, shape_str
+from gscompile.ir.dims import Constraint, Dim, Shape, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import undecided
-from gscompile.ir.ops.base import Constraint, Operator
+from gscompile.ir.ops.base import Operator
 from gscompile.ir.ops.elementwise import POINTWISE
 from gscompile.ir.ops.leaf import Constant
 from gscompile.ir.ops.movement import Full, Pointwise

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 
+from gscompile.compiler.targets import for_device
 from gscompile.errors import ArgumentError, GSError
 from gscompile.ir.graph import Value
 from gscompile.ir.types import DTYPES
@@ -398,9 +399,10 @@ class Call:
             raise ArgumentError(
                 f"{self.op}: an array or a value of a builder is needed among {', '.join(self.tensors)}"
             )
-        target = "llvm" if views[0].device[0] == "cpu" else "cuda"
+        device = views[0].device
+        target = for_device(device[0])
         for name, length in self.lengths():
-            array, v = arrays.empty("numpy" if target == "llvm" else "tvm", (length, 0), _NOTHING, views[0].device)
+            array, v = arrays.empty("numpy" if device == arrays.CPU else "tvm", (length, 0), _NOTHING, device)
             names.append(f"{name}_size")
             given.append(array)
             views.append(v)

@@ -242,6 +242,16 @@ def fold(
     return total
 
 
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A rule about sizes that only a call can decide: ``lhs == rhs`` or ``lhs <= rhs``."""
+
+    relation: str
+    lhs: Dim
+    rhs: Dim
+    message: str
+
+
 def as_dim(d: object) -> Dim:
     """A user's dimension: an int, or a str naming a size known only at run time."""
     if isinstance(d, SymDim):

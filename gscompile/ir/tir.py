@@ -437,17 +437,21 @@ def _cpu_pipeline() -> tuple[Any, Any, Any]:
     return tvm.ir.transform.Sequential(passes), host, device
 
 
-_CPU_PIPELINE = "gscompile.cpu"
-register_tir_pipeline(_CPU_PIPELINE, _cpu_pipeline)
+CPU_PIPELINE = "gscompile.cpu"
+register_tir_pipeline(CPU_PIPELINE, _cpu_pipeline)
 
 
-def compile_module(mod: Any, target: Any) -> Any:
-    """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources."""
+def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
+    """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources.
+
+    Args:
+        pipeline: the name of TVM's lowering, as registered.
+    """
     # StorageRewrite would hoist local buffers out of the attributes that say which device they are on; CommonSubexprElim
     # fails on equal expressions in several nests, and LLVM and nvcc do its work anyway;
     # the cuda compiler is not told what it compiles for and asks for the current target
     with target, tvm.transform.PassContext(config={"tirx.disable_storage_rewrite": True, "tirx.disable_cse_tir": True}):
-        return tvm.compile(mod, target=target, tir_pipeline=_CPU_PIPELINE if target.kind.name == "llvm" else "default")
+        return tvm.compile(mod, target=target, tir_pipeline=pipeline)
 
 
 def load_module(path: Path) -> Any:
@@ -484,16 +488,6 @@ def cuda_arch(device: int) -> str | None:
 def cuda_exists() -> bool:
     """Whether a CUDA device can be used from this process."""
     return bool(tvm.cuda(0).exist)
-
-
-def cuda_stream(device: int, stream: int) -> Any:
-    """A context in which kernels for a device are launched on a stream, given as its handle."""
-    return tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", device), stream)
-
-
-def current_stream(device: int) -> int:
-    """The handle of the stream on which kernels for a device are launched."""
-    return int(tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", device)))
 
 
 def load_cuda_runtime(libcudart: Sequence[Path]) -> None:

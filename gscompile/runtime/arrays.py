@@ -770,28 +770,3 @@ def copy_into(dst_array: Array, dst: View, src_array: Array, src: View) -> None:
         dst_array[...] = src_array if src.kind == "cupy" else sys.modules["cupy"].from_dlpack(src_array)
     else:
         _cuda_array(dst_array, dst).copy_(_cuda_array(src_array, src))
-
-
-def overlaps(a: View, b: View) -> bool:
-    """Whether the memory from the first to the last byte of one array meets that of another.
-
-    Strided arrays whose elements interleave without meeting count as overlapping.
-    """
-    # Devices are not compared: addresses are unique among them, and memory that CUDA manages is on several.
-    a_start, a_end = _extent(a)
-    b_start, b_end = _extent(b)
-    return a_start < b_end and b_start < a_end and a_start < a_end and b_start < b_end
-
-
-def _extent(v: View) -> tuple[int, int]:
-    """The first byte of an array and the one after its last."""
-    if v.strides is None or 0 in v.shape:
-        return v.ptr, v.ptr + math.prod(v.shape) * (v.dtype.bits >> 3)
-    start = v.ptr
-    end = v.ptr + v.dtype.itemsize
-    for extent, stride in zip(v.shape, v.strides, strict=True):
-        if stride < 0:
-            start += (extent - 1) * stride
-        else:
-            end += (extent - 1) * stride
-    return start, end

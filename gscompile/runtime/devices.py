@@ -10,14 +10,13 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from gscompile.errors import DeviceError
-from gscompile.ir import tir as T
 from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime.arrays import Array, Device, View
@@ -152,7 +151,7 @@ class Cuda:
                 driver.synchronize(other)  # another library may still be computing an input
             _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
             _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
-            with T.cuda_stream(device[1], stream):
+            with stream_in_use(device, stream):
                 launch(found.ptr, scratch.ptr)
             if status > 1:
                 driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
@@ -168,8 +167,18 @@ def current_stream(kind: str, device: Device) -> int:
     if kind == "cupy":
         return int(sys.modules["cupy"].cuda.get_current_stream().ptr)  # of the current device
     if kind == "tvm":
-        return T.current_stream(device[1])
+        import tvm_ffi
+
+        return int(tvm_ffi.get_raw_stream(tvm_ffi.device(*device)))
     return 0
+
+
+def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
+    """A context in which TVM's host code launches the kernels for a device on a stream."""
+    import tvm_ffi
+
+    context: AbstractContextManager[Any] = tvm_ffi.use_raw_stream(tvm_ffi.device(*device), stream)
+    return context
 
 
 @lru_cache(maxsize=1)

@@ -62,7 +62,7 @@ def texts(name: str) -> dict[str, str]:
     """The files of a graph: their names and what is in them."""
     b = gs.Builder(name)
     b.output(GRAPHS[name](b))
-    loops = lower(b.graph(), resolve(LLVM).facts).func.script()
+    loops = lower(b.graph(), resolve(LLVM)).func.script()
     cuda = b.build(CUDA)
     return {
         f"{name}.llvm.tir": f"{loops}\n",

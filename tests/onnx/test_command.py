@@ -52,7 +52,7 @@ def test_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["{tmp}/gone.onnx"], "cannot read"),
         (["{tmp}"], "Is a directory"),
-        (["{model}", "--target", "vulkan"], "unknown target 'vulkan'"),
+        (["{model}", "--target", "vulkan"], "target 'vulkan' is not supported"),
         (["{model}", "--target", "{{"], "--target: this is no JSON"),
         (["{model}", "--shape", "x"], "--shape: INPUT=N,M,.. is needed; got 'x'"),
         (["{model}", "--shape", "z=1"], "shapes: no input is called 'z'"),

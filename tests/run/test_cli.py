@@ -52,7 +52,7 @@ def test_a_part_notices_a_wrong_result(
         return result
 
     monkeypatch.setattr(gs.Module, "_call", wrong)
-    monkeypatch.setattr(gs.Module, "_good", lambda *_: None)  # so that every call comes there
+    monkeypatch.setattr(gs.Module, "_remember", lambda *_: None)  # so that every call comes there
     monkeypatch.setattr(demo, "PARTS", (("This part", part),))
     assert main(["demo"]) == 1
     out, err = capsys.readouterr()
@@ -170,7 +170,10 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    program = "from gscompile.commands import demo, main as cli; demo.PARTS = (('Nothing', lambda: True),); raise SystemExit(cli.main(['demo']))"
+    program = (
+        "from gscompile.commands import demo, main; demo.PARTS = (('Nothing', lambda: True),); "
+        "raise SystemExit(main.main(['demo']))"
+    )
     command = [sys.executable, "-c", program]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None

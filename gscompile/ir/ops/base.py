@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from gscompile.ir import tir as T
@@ -97,16 +96,6 @@ def nested(names: str, extents: Sequence[Expr], body: Callable[[list[Expr]], Stm
         return body(done) if k == len(extents) else T.for_(extents[k], lambda i: level([*done, i]), f"{names}{k}")
 
     return level([])
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """A rule about sizes that only a call can decide: ``lhs == rhs`` or ``lhs <= rhs``."""
-
-    relation: str
-    lhs: Dim
-    rhs: Dim
-    message: str
 
 
 class Operator(ABC):

@@ -1,0 +1,123 @@
+"""What a target is: all in which one differs from another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from gscompile.errors import TargetError
+from gscompile.ir import tir as T
+from gscompile.ir.tir import PrimFunc, Stmt
+from gscompile.ir.types import DType
+from gscompile.runtime.devices import Runner
+from schedules import Rule
+from schedules import Target as Facts
+
+
+@dataclass(frozen=True, slots=True)
+class CodeKind:
+    """A stage of a compiled function's code that can be looked at.
+
+    Attributes:
+        suffix: of a file that holds it.
+        read: (the target, the function, the library) -> the text.
+    """
+
+    suffix: str
+    read: Callable[[Target, PrimFunc, Any], str]
+
+
+@dataclass(frozen=True)
+class Target(ABC):
+    """A kind of target, with its attributes.  To add one: a subclass in a file of its own, passed to ``register``.
+
+    Attributes:
+        kind: TVM's name of it.
+        device: where arrays must be: ``cpu`` or ``cuda``.
+        device_type: DLPack's number of that device.
+        alignment: what addresses of arrays must be multiples of, in bytes; 0 for nothing but the size of their elements.
+        host_guards: the host can read what a nest's guard reads, and applies it; otherwise rules put it inside their kernels.
+        joins_checks: a nest may take over the check of the indices that it reads.
+        code: the stages of the code, by name.
+        facts: what schedule rules may know.
+        tvm: TVM's target.
+    """
+
+    facts: Facts
+    tvm: Any
+
+    kind: ClassVar[str]
+    device: ClassVar[str]
+    device_type: ClassVar[int]
+    alignment: ClassVar[int] = 0
+    host_guards: ClassVar[bool]
+    joins_checks: ClassVar[bool]
+    pipeline: ClassVar[str] = "default"  # TVM's lowering
+    code: ClassVar[Mapping[str, CodeKind]]
+
+    @classmethod
+    @abstractmethod
+    def of(cls, attributes: Mapping[str, Any]) -> Target:
+        """The target with these attributes; what they leave out is found or has a default.
+
+        Raises:
+            TargetError: they do not fit together, or name what this TVM does not have.
+        """
+
+    @property
+    @abstractmethod
+    def rules(self) -> Sequence[Rule]:
+        """Its schedule rules, in the order in which they are tried."""
+
+    @property
+    @abstractmethod
+    def runner(self) -> Runner:
+        """How its kernels are run."""
+
+    def address_alignment(self, dtype: DType) -> int:
+        """What kernels may assume of the address of elements, in bytes."""
+        return self.alignment or dtype.itemsize
+
+    def once(self, body: Stmt) -> Stmt:
+        """A statement that runs once, where the kernels' memory can be written."""
+        return body
+
+    def adapted(self, func: PrimFunc) -> PrimFunc:
+        """The function that is compiled, of the one that the rules made."""
+        return func
+
+    def compile(self, func: PrimFunc, name: str) -> Any:
+        """A library with the function ``name``."""
+        return T.compile_module(T.module({name: func}), self.tvm, self.pipeline)
+
+    def require_device(self, module: str) -> None:  # noqa: B027
+        """Make sure that kernels can run in this process.
+
+        Args:
+            module: whose kernels, for the error.
+
+        Raises:
+            DeviceError: the device is not there.
+        """
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.facts.arch})"
+
+    def source(self, code: str, func: PrimFunc, library: Any) -> str:
+        """The code at one stage.
+
+        Raises:
+            TargetError: this target has no such stage.
+        """
+        if code not in self.code:
+            raise TargetError(f"source: a module for {self.kind} has no {code} code")
+        return self.code[code].read(self, func, library)
+
+
+HOST_CODE: Mapping[str, CodeKind] = {
+    "tir": CodeKind("py", lambda target, func, library: str(func.script())),
+    "llvm": CodeKind("ll", lambda target, func, library: str(library.mod.inspect_source("ll"))),
+    "asm": CodeKind("s", lambda target, func, library: str(library.mod.inspect_source("asm"))),
+}

@@ -1,0 +1,73 @@
+"""NVIDIA's GPUs, through CUDA C++."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from gscompile.compiler.nvcc import compile_cuda, configure_tvm
+from gscompile.compiler.targets.base import HOST_CODE, CodeKind, Target
+from gscompile.compiler.targets.create import tvm_target
+from gscompile.errors import DeviceError
+from gscompile.ir import tir as T
+from gscompile.ir.tir import PrimFunc, Stmt
+from gscompile.runtime.devices import CUDA, Runner
+from schedules import Rule
+from schedules import Target as Facts
+from schedules.cuda import RULES
+from schedules.cuda.launch import single_thread
+
+DEFAULT_ARCH = "sm_80"  # where there is no GPU to ask: what every data-centre GPU since 2020 runs
+ACCESS_BYTES = 16  # the widest memory access of a thread, and what arrays are aligned to for it
+
+
+def _ptx(target: Target, func: PrimFunc, library: Any) -> str:
+    return compile_cuda(T.device_source(library), target.facts.arch, "ptx").decode()
+
+
+class Cuda(Target):
+    """A GPU: the one here, or one given as ``arch``."""
+
+    kind = "cuda"
+    device = "cuda"
+    device_type = 2
+    alignment = ACCESS_BYTES
+    host_guards = False
+    joins_checks = False
+    code: ClassVar[Mapping[str, CodeKind]] = {
+        **HOST_CODE,
+        "cuda": CodeKind("cu", lambda target, func, library: T.device_source(library)),
+        "ptx": CodeKind("ptx", _ptx),
+    }
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Any]) -> Cuda:
+        configure_tvm()
+        given = {"max_num_threads": 1024, **attributes}
+        given.setdefault("arch", local_arch() or DEFAULT_ARCH)
+        return cls(Facts(cls.kind, ACCESS_BYTES, str(given["arch"])), tvm_target(given))
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        return RULES
+
+    @property
+    def runner(self) -> Runner:
+        return CUDA
+
+    def once(self, body: Stmt) -> Stmt:
+        return single_thread(body)
+
+    def require_device(self, module: str) -> None:
+        if not T.cuda_exists():
+            raise DeviceError(
+                f"{module}: this module is compiled for cuda ({self.facts.arch}), and this process has no usable CUDA device: "
+                "build it with target='llvm' to run it here"
+            )
+
+
+@lru_cache(maxsize=1)
+def local_arch() -> str | None:
+    """``sm_XY`` of the first GPU here; None where there is none."""
+    return T.cuda_arch(0)

@@ -1,0 +1,48 @@
+"""CPUs, through LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gscompile.compiler.targets.base import HOST_CODE, Target
+from gscompile.compiler.targets.create import tvm_target
+from gscompile.errors import TargetError
+from gscompile.ir import tir as T
+from gscompile.runtime.devices import HOST, Runner
+from schedules import Rule
+from schedules import Target as Facts
+from schedules.llvm import RULES
+
+
+class Llvm(Target):
+    """A CPU: this machine's with all its features, or one given as ``mcpu`` (``mtriple``, ``mattr``)."""
+
+    kind = "llvm"
+    device = "cpu"
+    device_type = 1
+    host_guards = True
+    joins_checks = True
+    pipeline = T.CPU_PIPELINE
+    code = HOST_CODE
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Any]) -> Llvm:
+        given = dict(attributes)
+        if "mcpu" not in given and "mtriple" not in given:
+            given["mcpu"] = T.host_cpu()
+        cpu = str(given.get("mcpu", "generic"))
+        if "mcpu" in given:
+            triple = {k: v for k, v in given.items() if k in ("kind", "mtriple")}
+            if not T.known_cpu(T.target(triple), cpu):
+                raise TargetError(f"LLVM knows no CPU {cpu!r} for this target")
+        target = tvm_target(given)
+        return cls(Facts(cls.kind, T.vector_bytes(target), cpu), target)
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        return RULES
+
+    @property
+    def runner(self) -> Runner:
+        return HOST

@@ -1,0 +1,240 @@
+"""A compiled function that takes arrays.  It needs nothing of the compiler, nor to have been compiled in this process."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from gscompile.errors import ArgumentError, DeviceError
+from gscompile.runtime.arrays import Array, Device, View
+from gscompile.runtime.call import PreparedCall, prepare
+from gscompile.runtime.devices import Runner, Status
+from gscompile.runtime.direct import Patterns
+from gscompile.runtime.interface import Argument, Extents, Interface
+from gscompile.runtime.threads import get_num_threads, kernels_run
+
+BRIEF = 16384  # instructions during which other threads may as well wait: some 5 us
+UNHURT = (1 << 63) - 1  # the position in the status record of a check that found nothing
+
+Explain: TypeAlias = Callable[[int, int, int, Mapping[str, int]], Exception]
+"""(number of the check, row-major position, value there, symbolic sizes) -> the error."""
+
+_CALL = """Run it.
+
+Args:
+    args, kwargs: the inputs, in order or by name: NumPy, PyTorch, JAX, CuPy, TVM arrays or anything with DLPack, on the
+        function's device.  Strided or misaligned ones are copied first; none is ever written.
+    out: one array (several outputs: a sequence) that receives the result.  It may be the data of a scatter, which then works in
+        place; any other overlap with an input is resolved with a copy.
+
+Returns:
+    one array, or a tuple of them, of the kind of the first input that is an array; ``out`` itself if given.
+
+Raises:
+    ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the content of an
+    ``out`` that is not an input.
+"""
+_SIGNATURE = inspect.Signature(
+    [
+        inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+        inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None),
+        inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+    ]
+)
+
+
+class CompiledFunction:
+    """A callable.  Calls are safe from any number of threads at once."""
+
+    # What a call calls stands in a slot: a method in its place would cost a Python frame, half of a small call.
+    __slots__ = {"__call__": _CALL, "__dict__": "", "__weakref__": ""}
+    __call__: Callable[..., Any]
+    __signature__: inspect.Signature
+
+    def __init__(
+        self,
+        interface: Interface,
+        load: Callable[[], Any],
+        runner: Runner,
+        constants: Sequence[Array],
+        explain: Explain,
+    ) -> None:
+        """
+        Args:
+            load: gives the compiled function, or raises DeviceError where it cannot run here.
+            constants: arrays that every call passes.
+            explain: makes the error for an index out of range.
+        """
+        self._interface = interface
+        self._load = load
+        self._runner = runner
+        self._constants = constants
+        self._explain = explain
+        self._status = _ThreadStatus(interface.status_length)
+        self._device_constants: dict[Device, list[View]] = {}
+        self.__call__ = self._call
+        self.__signature__ = _SIGNATURE
+
+    @property
+    def name(self) -> str:
+        return self._interface.name
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """The inputs, in the order of positional arguments."""
+        return self._interface.inputs
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """The outputs, in the order of the results."""
+        return self._interface.outputs
+
+    def _call(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """The slow path, which checks everything; it remembers what the fast path can do the next time."""
+        self._function  # noqa: B018  so that a device that is not there is reported first
+        call = prepare(self._interface, args, kwargs, out)
+        self._run(call, self._pointers(call))
+        result = call.finish()
+        if call.direct and not kwargs and self._patterns is not None:
+            self._remember(args, result, call.extents)
+        return result
+
+    def bind(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Bound:
+        """A call with everything checked and converted once, to be run many times on the same arrays.
+
+        Args:
+            args, kwargs, out: as for a call; every array must be usable as it is, in C order and aligned.  ``out`` is made if
+                it is not given, except for JAX, whose arrays cannot be written again.
+
+        Returns:
+            a callable without arguments.  It reads what the arrays hold when it is called, writes to the same ``out`` each
+            time, and returns it; it keeps the arrays alive.  Calls from several threads at once write the same ``out``.
+
+        Raises:
+            what a call raises about its arguments; ArgumentError: an array would have to be copied.
+        """
+        self._function  # noqa: B018  so that a device that is not there is reported first
+        call = prepare(self._interface, args, kwargs, out)
+        if call.kind == "jax" and out is None:
+            raise ArgumentError(f"{self.name}: bind needs out: JAX's arrays cannot be written again")
+        if not call.direct:
+            what = ", ".join(call.copied) or "out"
+            raise ArgumentError(f"{self.name}: bind needs arrays that can be used as they are; {what} would be copied")
+        return Bound(self, call)
+
+    def _pointers(self, call: PreparedCall) -> list[ctypes.c_void_p]:
+        """The function's leading arguments."""
+        constants = self._constants_on(call.device) if self._constants else ()
+        return [ctypes.c_void_p(v.ptr) for v in (*call.inputs, *constants, *call.outputs)]
+
+    def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
+        function, extents = self._function, call.extents
+
+        def launch(status: int, workspace: int) -> None:
+            function(
+                *pointers,
+                ctypes.c_void_p(status),
+                ctypes.c_void_p(workspace),
+                *extents.numbers,
+                get_num_threads(),
+                call.in_place,
+            )
+
+        status: Status
+        if self._plain:
+            status = self._status.record
+            launch(self._status.address, 0)
+        else:
+            length = self._interface.status_length
+            status = self._runner.run(launch, length, extents.workspace, call.inputs, call.kind, call.device)
+        if self._interface.checks and status[0]:
+            raise self._bounds_error(status, extents.sizes)
+
+    @cached_property
+    def _function(self) -> Any:
+        function = self._load()
+        kernels_run()
+        return function
+
+    def _constants_on(self, device: Device) -> list[View]:
+        """The constants' storage on a device."""
+        found = self._device_constants.get(device)
+        if found is None:  # two threads may both do this; either result will do
+            try:
+                found = [self._runner.constant(array, device) for array in self._constants]
+            except DeviceError as e:
+                raise DeviceError(f"{self.name}: {e}") from e
+            self._device_constants[device] = found
+        return found
+
+    def _bounds_error(self, status: Status, sizes: Mapping[str, int]) -> Exception:
+        """What the kernel's record means."""
+        slot = next(k for k in range(self._interface.checks) if status[1 + 2 * k] != UNHURT)
+        return self._explain(slot, int(status[1 + 2 * slot]), int(status[2 + 2 * slot]), sizes)
+
+    # -- the fast path
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether a call runs on the CPU and needs neither scratch memory nor constants."""
+        f = self._interface
+        return f.device == "cpu" and f.workspace == 0 and not self._constants
+
+    @cached_property
+    def _patterns(self) -> Patterns | None:
+        """The fast path; None where a call needs more than arrays."""
+        if not self._plain or len(self.outputs) > 1:
+            return None
+        return Patterns(self._function, self._interface.status_length, self._call)
+
+    def _remember(self, inputs: Sequence[Any], out: Any, extents: Extents) -> None:
+        """A call was found good, with every array used as it is."""
+        patterns = self._patterns
+        if patterns is not None:
+            patterns.add(inputs, out, extents.numbers, self._interface.in_place.get(0), extents.work < BRIEF)
+            self.__call__ = patterns.called
+
+
+class _ThreadStatus(threading.local):
+    """A thread's own status record, on the CPU."""
+
+    def __init__(self, length: int) -> None:
+        self.record: Status = (ctypes.c_int64 * length)()
+        self.address = ctypes.addressof(self.record)
+
+
+class Bound:
+    """A call on fixed arrays; see :meth:`CompiledFunction.bind`."""
+
+    __slots__ = {
+        "__call__": "Run it; returns what :meth:`CompiledFunction.bind` was given, or made, for ``out``.",
+        "__signature__": "",
+        "_call": "",
+        "_compiled": "",
+        "_pointers": "",
+        "_result": "",
+    }
+    __call__: Callable[..., Any]
+    __signature__: inspect.Signature
+
+    def __init__(self, compiled: CompiledFunction, call: PreparedCall) -> None:
+        self._compiled = compiled
+        self._call = call
+        self._pointers = compiled._pointers(call)
+        self._result = call.finish()
+        self.__call__, self.__signature__ = self._run, inspect.Signature()
+        if compiled._patterns is not None:
+            arrays = [v.owner for v in call.inputs]
+            compiled._remember(arrays, self._result, call.extents)
+            self.__call__ = compiled._patterns.bound(arrays, self._result, self._run)
+
+    def _run(self) -> Any:
+        self._compiled._run(self._call, self._pointers)
+        return self._result
+
+    def __repr__(self) -> str:
+        return f"<bound call of {self._compiled!r}>"
