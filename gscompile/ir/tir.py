@@ -517,7 +517,8 @@ def set_cuda_compiler(compile: Callable[[str], bytes], *raises: type[Exception])
 def current_cuda_arch() -> str | None:
     """``sm_XY`` of the target that a module is being compiled for in this thread."""
     current = tvm.target.Target.current(allow_none=True)
-    return None if current is None or current.kind.name != "cuda" else str(current.attrs["arch"])
+    arch = None if current is None else str(current.attrs.get("arch", ""))
+    return arch if arch and arch.startswith("sm_") else None
 
 
 def device_source(library: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gscompile.compiler.targets.base import Target
+from gscompile.compiler.targets.base import CodeKind, Target
 from gscompile.compiler.targets.cuda import Cuda
 from gscompile.compiler.targets.llvm import Llvm
 from gscompile.errors import TargetError
@@ -83,4 +83,4 @@ def _known() -> str:
     return ", ".join(repr(kind) for kind in TARGETS)
 
 
-__all__ = ["TARGETS", "Target", "for_device", "known_code", "register", "resolve"]
+__all__ = ["TARGETS", "UNSUPPORTED", "CodeKind", "Target", "for_device", "known_code", "register", "resolve"]
