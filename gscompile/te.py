@@ -30,11 +30,9 @@ from gscompile.ir.bounds import Bounds
 from gscompile.ir.dims import Dim, SymDim
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.index_map import IndexMap
-from gscompile.ir.ops.base import Inline, Leaf, Sizes, ravel
-from gscompile.ir.ops.elementwise import cast, constant
-from gscompile.ir.ops.gather import Addressing
-from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords, segments
-from gscompile.ir.ops.scatter import Scatter, formula
+from gscompile.ir.ops.addressing import Addressing
+from gscompile.ir.ops.base import Inline, Leaf, Stored
+from gscompile.ir.ops.coords import Sizes, ravel
 from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
 from gscompile.ir.types import TensorType, dtype
 
@@ -101,73 +99,23 @@ def declare(graph: Graph, given: Sequence[Tensor], sizes: Sizes) -> dict[int, Te
 
 
 def _declare(v: Value, args: Sequence[Tensor], sizes: Sizes) -> Tensor:
+    """An inline value as a compute of its element, a stored one as an extern of its formula."""
     op, shape = v.op, sizes.shape(v.shape)
-    elements = [TensorElement(a.type, t) for a, t in zip(v.args, args, strict=True)]
+    types = [a.type for a in v.args]
     if isinstance(op, Inline):
-        inline = op
-        return T.te_compute(v.name, shape, lambda *c: inline.element(elements, v.type, c, sizes))
-    if isinstance(op, Scatter):
-        scatter = op
+        elements = [TensorElement(type, t) for type, t in zip(types, args, strict=True)]
+        return T.te_compute(v.name, shape, lambda *c: op.element(elements, v.type, c, sizes))
+    assert isinstance(op, Stored)
 
-        def body(ins: list[Buffer], out: Buffer) -> Stmt:
-            data, index, src = (TensorElement(a.type, b, True) for a, b in zip(v.args, ins, strict=True))
-            return formula(scatter, out, v.dtype, data, index, src, sizes)
+    def body(ins: list[Buffer], out: Buffer) -> Stmt:
+        return op.formula(out, v.type, [TensorElement(t, b, True) for t, b in zip(types, ins, strict=True)], sizes)
 
-        return T.te_extern(v.name, shape, v.dtype.tir, [_in_bits(t) for t in args], body)
-    if isinstance(op, SegmentReduce):
-        runs = op
-
-        def runs_body(ins: list[Buffer], out: Buffer) -> Stmt:
-            x, begin, end = (TensorElement(a.type, b, True) for a, b in zip(v.args, ins, strict=True))
-            return segments(runs, out, x, begin, end, sizes)
-
-        return T.te_extern(v.name, shape, v.dtype.tir, [_in_bits(t) for t in args], runs_body)
-    source, element = v.args[0].type, elements[0]
-    assert isinstance(op, (Reduce, ArgReduce))
-    reduced = sizes.shape([source.shape[a] for a in op.axes])
-    some = _some(reduced)
-
-    def at(c: Sequence[Expr], r: Sequence[Expr]) -> Expr:
-        return element(*full_coords(source.rank, op.axes, op.keepdims, c, r))
-
-    if isinstance(op, Reduce):
-        reduce = op
-        acc = reduce.fold.accumulate(source.dtype)
-        identity = constant(reduce.fold.identity(acc), acc)
-        total = T.te_fold(
-            f"{v.name}_fold",
-            shape,
-            reduced,
-            [identity],
-            lambda x, y: [reduce.combine(acc, x[0], y[0])],
-            lambda c, r: [reduce.lift(source.dtype, at(c, r))],
-        )
-
-        def finished(*c: Expr) -> Expr:
-            return reduce.finish(source.dtype, T.if_then_else(some, total(*c), identity), source.shape, sizes)
-
-        return T.te_compute(v.name, shape, finished)
-    arg = op
-    best = T.te_fold(
-        f"{v.name}_fold",
-        shape,
-        reduced,
-        [T.const(-1), constant(0, source.dtype.compute)],
-        lambda x, y: _better(arg, source, x, y),
-        lambda c, r: [r[0], cast(at(c, r), source.dtype, source.dtype.compute)],
-    )
-    return T.te_compute(v.name, shape, lambda *c: T.if_then_else(some, best[0](*c), T.const(0)))
+    return T.te_extern(v.name, shape, v.dtype.tir, [_in_bits(t) for t in args], body)
 
 
 def _some(reduced: Sequence[Expr]) -> Expr:
     """Whether there is anything to fold: TE sets a result to the identity only when it meets the first element."""
     return T.all_of([T.const(True, "bool"), *(extent > 0 for extent in reduced)])
-
-
-def _better(op: ArgReduce, source: TensorType, x: Sequence[Expr], y: Sequence[Expr]) -> list[Expr]:
-    """The winner of two (position, value) pairs; position -1 is no element."""
-    wins = T.any_of([x[0] < 0, op.better(source.dtype, y[1], x[1])])
-    return [T.select(wins, y[0], x[0]), T.select(wins, y[1], x[1])]
 
 
 def reference(graph: Graph) -> PrimFunc:

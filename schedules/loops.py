@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gscompile.ir import tir as T
 from gscompile.ir.nests import ReduceNest
-from gscompile.ir.ops.base import Coords, nested, ravel, unravel
+from gscompile.ir.ops.coords import Coords, nested, ravel, unravel
 from gscompile.ir.tir import Expr, Stmt
 
 __all__ = ["nested", "over_reduced", "ravel", "unravel"]

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from gscompile.ir.dims import Shape
 from gscompile.ir.nests import Nest
-from gscompile.ir.ops.base import Sizes
+from gscompile.ir.ops.coords import Sizes
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 

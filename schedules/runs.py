@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim
 from gscompile.ir.nests import MapNest
-from gscompile.ir.ops.base import Sizes
+from gscompile.ir.ops.coords import Sizes
 from gscompile.ir.tir import Buffer, Expr
 
 

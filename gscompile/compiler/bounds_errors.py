@@ -15,13 +15,12 @@ import numpy as np
 from gscompile.errors import BoundsError
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import Bounds
-from gscompile.ir.dims import Dim, evaluate, shape_str
+from gscompile.ir.dims import Dim, evaluate, shape_str, shape_symbols
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import IndexMap
-from gscompile.ir.ops.base import Element, Inline, Sizes, shape_symbols
-from gscompile.ir.ops.gather import Gather
+from gscompile.ir.ops.base import Inline
+from gscompile.ir.ops.coords import Element, Sizes
 from gscompile.ir.ops.leaf import Constant
-from gscompile.ir.ops.scatter import Scatter
 from gscompile.ir.tir import Buffer, Expr
 from gscompile.ir.types import TensorType
 
@@ -66,8 +65,8 @@ def bounds_error(op: Value, position: int, number: int, sizes: Mapping[str, int]
         number: the index, an int64.
         sizes: the symbolic sizes of the call.
     """
-    assert isinstance(op.op, (Gather, Scatter))
-    a, data, index = op.op.addressing, op.args[0], op.args[1]
+    a, data, index = op.op.indexing, op.args[0], op.args[1]
+    assert a is not None
     extents = _numbers(data.shape, sizes)
     at = tuple(int(c) for c in np.unravel_index(position, _numbers(index.shape, sizes))) if index.rank else ()
     axis = a.map.indexed_axes[0 if a.map.vector_axis is None else at[a.map.vector_axis]]
@@ -147,7 +146,7 @@ class _Reader:
             return T.load(buffer, *coords or (T.const(0),))
         assert isinstance(v.op, Inline)
         args: list[Element] = [_Reader(a, self.sizes, self.buffers, self.seen) for a in v.args]
-        if isinstance(v.op, Gather):
+        if v.op.indexing is not None:
             args[1] = _Address(args[1])
         return v.op.element(args, v.type, coords, self.sizes)
 

@@ -25,22 +25,14 @@ from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, product
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.nests import (
     CheckNest,
-    Lane,
     MapNest,
     Nest,
-    ReduceNest,
-    ScatterNest,
     status_failed,
     status_length,
     status_position,
-    work_of,
 )
-from gscompile.ir.ops.base import Coords, Inline, Leaf, Sizes
-from gscompile.ir.ops.elementwise import POINTWISE, cast, constant
-from gscompile.ir.ops.gather import Gather
-from gscompile.ir.ops.movement import Slice
-from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, full_coords
-from gscompile.ir.ops.scatter import Scatter
+from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
+from gscompile.ir.ops.coords import Coords, Sizes
 from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
 from schedules import Checked, Context, Rule, schedule
@@ -129,10 +121,8 @@ class ValueElement:
         """The element from the arguments, even where the value is being stored."""
         op = self.value.op
         assert isinstance(op, Inline), f"{self.value.name} is read before it is stored"
-        if isinstance(op, Gather):
-            op = replace(op, checked=self.checked)
         args = [ValueElement(self.lowering, a, self.trace) for a in self.value.args]
-        return op.element(args, self.value.type, coords, self.lowering.sizes)
+        return op.assuming(self.checked).element(args, self.value.type, coords, self.lowering.sizes)
 
 
 class Lowering:
@@ -186,16 +176,13 @@ class Lowering:
     def emit(self, nest: Nest) -> None:
         """Schedule a nest and its check, and add them to the function."""
         rule, stmt = schedule(nest, self.context, self.rules)
-        self.work += work_of(nest)
-        check = None if isinstance(nest, CheckNest) else nest.check
+        self.work += nest.work
+        check = nest.check
         if isinstance(stmt, Checked):
-            assert not isinstance(nest, CheckNest) and check is not None, (
-                f"rule {rule} has taken over a check that {nest.name} does not have"
-            )
-            self.work += work_of(check)
+            assert check is not None, f"rule {rule} has taken over a check that {nest.name} does not have"
+            self.work += check.work
             failed = status_failed(self.status)
-            in_place = nest.in_place if isinstance(nest, ScatterNest) else None
-            if first := [c for c in (in_place, self.idle(nest)) if c is not None]:
+            if first := [c for c in (nest.in_place, self.idle(nest)) if c is not None]:
                 self.body.append(T.if_(T.all_of([self.context.guard, T.any_of(first)]), self.scheduled(check)))
             stmt = T.seq(stmt.stmt, T.if_(failed, self.scheduled(replace(check, known=True))))
         elif check is not None:
@@ -206,13 +193,9 @@ class Lowering:
         if not isinstance(nest, CheckNest):
             self.kernels.append((nest.name, rule))
 
-    def idle(self, nest: MapNest | ReduceNest | ScatterNest) -> Expr | None:
+    def idle(self, nest: Nest) -> Expr | None:
         """When a nest has nothing to compute, and so looks at no index, though there may be a bad one; None for never."""
-        if isinstance(nest, ReduceNest):
-            work = nest.elements
-        else:
-            work = product(nest.shape) * (product(nest.window) if isinstance(nest, ScatterNest) else 1)
-        return None if isinstance(work, int) and work > 0 else self.sizes(work) == 0
+        return None if isinstance(nest.reads, int) and nest.reads > 0 else self.sizes(nest.reads) == 0
 
     def scheduled(self, check: CheckNest) -> Stmt:
         """A check's statement, not yet part of the function."""
@@ -222,9 +205,8 @@ class Lowering:
 
     def check(self, value: Value) -> CheckNest:
         """The index check of a gather or scatter."""
-        op = value.op
-        assert isinstance(op, (Gather, Scatter))
-        a, data, index = op.addressing, value.args[0], value.args[1]
+        a, data, index = value.op.indexing, value.args[0], value.args[1]
+        assert a is not None
         element = self.element(index)
         slot = len(self.checks)
         self.checks.append(value)
@@ -253,40 +235,54 @@ class Lowering:
     def scratch(self, name: str, type: TensorType) -> Buffer:
         return self.workspace.buffer(name, type.shape or (1,), type.dtype)
 
-    def lanes(self, value: Value) -> list[Value | None]:
+    def lanes(self, value: Value, op: Stored) -> list[Value | None]:
         """A value and those that are computed with it, by lane; None for one that the graph does not need."""
-        op = value.op
-        if not isinstance(op, Scatter) or op.reduction.arity == 1:
+        if op.lanes == 1:
             return [value]
-        operands = [id(a) for a in (value.args[1], *value.args[3:])]
+        key = op.joint([id(a) for a in value.args])
         mates = {
             v.op.lane: v
             for v in self.graph.values
-            if isinstance(v.op, Scatter)
-            and [id(a) for a in (v.args[1], *v.args[3:])] == operands
-            and replace(v.op, lane=op.lane) == op
+            if isinstance(v.op, Stored) and v.op.joint([id(a) for a in v.args]) == key
         }
-        return [mates.get(k) for k in range(op.reduction.arity)]
+        return [mates.get(k) for k in range(op.lanes)]
 
     def stored(self, value: Value, written: dict[int, Buffer]) -> None:
         """The nest that fills a value's storage, and that of its other lanes."""
-        op, lanes = value.op, self.lanes(value)
+        op = value.op
+        if not isinstance(op, Stored):
+            out = self.storage(value)
+            self.copy(value, out)
+            self.buffers[id(value)] = written[id(value)] = out
+            return
+        lanes, types = self.lanes(value, op), [a.type for a in value.args]
         outs = [
-            self.scratch(f"{value.name}_lane{k}", value.args[3 + k].type) if v is None else self.storage(v)
+            self.scratch(f"{value.name}_lane{k}", op.lane_type(k, value.type, types)) if v is None else self.storage(v)
             for k, v in enumerate(lanes)
         ]
-        out = next(o for o, v in zip(outs, lanes, strict=True) if v is value)
-        if isinstance(op, Scatter):
-            self.emit(self.scatter_nest(value, op, outs))
-        elif isinstance(op, (Reduce, ArgReduce)):
-            self.emit(self.reduce_nest(value, op, out))
-        elif isinstance(op, SegmentReduce):
-            self.emit(self.segment_nest(value, op, out))
-        else:
-            self.copy(value, out)
+        self.emit(op.nest(self.applied(value, outs)))
         for v, o in zip(lanes, outs, strict=True):
             if v is not None:
                 self.buffers[id(v)] = written[id(v)] = o
+
+    def applied(self, value: Value, outs: Sequence[Buffer]) -> Applied:
+        """A stored value, as its operator sees it."""
+        indexed = self.plan.folded.get(id(value), value)
+        number = next((k for k in self.plan.in_place if self.graph.outputs[k] is value), None)
+        in_place = None
+        if number is not None:
+            in_place = T.truncmod(T.truncdiv(self.in_place, T.const(1 << number)), T.const(2)) == 1
+        return Applied(
+            value.name,
+            value.type,
+            [self.element(a) for a in value.args],
+            outs,
+            self.sizes,
+            self.plan.cost[id(value)],
+            in_place,
+            self.taken_over(indexed),
+            _grid(indexed),
+        )
 
     def copy(self, value: Value, out: Buffer) -> None:
         """A map nest: an inline value's formula, or a copy of what is stored elsewhere."""
@@ -304,118 +300,8 @@ class Lowering:
         check = None if known else self.taken_over(value)
         clamped = None if check is None else lambda c: ValueElement(self, value, checked=When.MEANWHILE).compute(c)
         cost = self.plan.cost[id(value)]
-        op = value.op
-        grid: Callable[[Coords], list[Expr]] = (lambda c: op.addressing.split(c)[0]) if isinstance(op, Gather) else list
-        self.emit(MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, grid))
-
-    def reduce_nest(self, value: Value, op: Reduce | ArgReduce, out: Buffer) -> ReduceNest:
-        source = value.args[0]
-        element = self.element(source)
-        axes = op.axes
-
-        def at(c: Coords, r: Coords) -> Expr:
-            return element(*full_coords(source.rank, axes, op.keepdims, c, r))
-
-        if isinstance(op, Reduce):
-            acc = op.fold.accumulate(source.dtype)
-            initial: tuple[tuple[DType, Expr], ...] = ((acc, constant(op.fold.identity(acc), acc)),)
-            step: Callable[..., list[Expr]] = lambda a, c, r: [op.combine(acc, a[0], op.lift(source.dtype, at(c, r)))]  # noqa: E731
-            finish: Callable[..., Expr] = lambda a, c: op.finish(source.dtype, a[0], source.shape, self.sizes)  # noqa: E731
-        else:
-            initial = (
-                (source.dtype.compute, constant(0, source.dtype.compute)),
-                (DTYPES["int64"], T.const(0)),
-            )
-
-            def step(a: Sequence[Expr], c: Coords, r: Coords) -> list[Expr]:
-                x = cast(at(c, r), source.dtype, source.dtype.compute)
-                wins = T.any_of([r[0] == 0, op.better(source.dtype, x, a[0])])
-                return [T.select(wins, x, a[0]), T.select(wins, r[0], a[1])]
-
-            finish = lambda a, c: a[1]  # noqa: E731
-        ranges = [(T.const(0), self.sizes(source.shape[a])) for a in axes]
-        inner = list(axes) == list(range(source.rank - len(axes), source.rank))
-        gather = self.plan.folded.get(id(value))
-
-        def grid(c: Coords, r: Coords) -> list[Expr]:
-            assert gather is not None and isinstance(gather.op, Gather)
-            return gather.op.addressing.split(full_coords(source.rank, axes, op.keepdims, c, r))[0]
-
-        return ReduceNest(
-            value.name,
-            value.shape,
-            value.dtype,
-            out,
-            product(source.shape),
-            lambda c: ranges,
-            initial,
-            step,
-            finish,
-            self.plan.cost[id(value)],
-            inner,
-            None if gather is None else self.taken_over(gather),
-            grid,
-        )
-
-    def segment_nest(self, value: Value, op: SegmentReduce, out: Buffer) -> ReduceNest:
-        x, begin, end = (self.element(a) for a in value.args)
-        source = x.type
-        acc = op.fold.accumulate(source.dtype)
-
-        def step(a: Sequence[Expr], c: Coords, r: Coords) -> list[Expr]:
-            row = cast(x(r[0], *c[1:]), source.dtype, acc)
-            return [POINTWISE[op.fold.function].expr(acc, [a[0], row])]
-
-        return ReduceNest(
-            value.name,
-            value.shape,
-            value.dtype,
-            out,
-            product(source.shape),
-            lambda c: [(begin(c[0]), end(c[0]))],
-            ((acc, constant(op.fold.identity(acc), acc)),),
-            step,
-            lambda a, c: op.finish(source.dtype, a[0], end(c[0]) - begin(c[0])),
-            self.plan.cost[id(value)],
-            source.rank == 1,
-        )
-
-    def scatter_nest(self, value: Value, op: Scatter, outs: Sequence[Buffer]) -> ScatterNest:
-        index = self.element(value.args[1])
-        a = op.addressing
-        number = next((k for k, v in self.plan.in_place.items() if self.graph.outputs[k] is value), None)
-        flag = None
-        if number is not None:
-            flag = T.truncmod(T.truncdiv(self.in_place, T.const(1 << number)), T.const(2)) == 1
-        shape = value.shape
-
-        def lane(data: Value, src: Value, out: Buffer) -> Lane:
-            base, element = self.element(data), self.element(src)
-
-            def source(grid: Coords, window: Coords) -> Expr:
-                at = {**{("index", j): g for j, g in zip(a.map.grid_axes, grid, strict=True)}}
-                at |= {("window", w): x for w, x in enumerate(window)}
-                return element(*(at[p] for p in a.map.layout))
-
-            return Lane(data.dtype, out, lambda c: base(*c), source)
-
-        lanes = tuple(lane(*pair, o) for pair, o in zip(op.operands(value.args), outs, strict=True))
-        own = lanes[op.lane]
-        return ScatterNest(
-            value.name,
-            op,
-            shape,
-            value.dtype,
-            own.out,
-            a.map.grid_shape(index.type.shape),
-            a.map.window_shape(shape),
-            own.base,
-            flag,
-            lambda g: a.starts(index, g, shape, self.sizes, When.BEFORE),
-            own.src,
-            self.plan.cost[id(value)],
-            self.taken_over(value),
-            lanes if op.reduction.ordered else (),
+        self.emit(
+            MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, _grid(value))
         )
 
     # -- the function
@@ -455,6 +341,12 @@ class Lowering:
         return self.target.once(T.seq(*stores))
 
 
+def _grid(value: Value) -> Callable[[Coords], list[Expr]]:
+    """A position in what a gather gives -> the grid position whose index is used there."""
+    a = value.op.indexing
+    return list if a is None else lambda c: a.split(c)[0]
+
+
 def lower(graph: Graph, target: Target, rules: Sequence[Rule] = (), deterministic: bool = False) -> Lowered:
     """One PrimFunc for the graph.
 
@@ -478,8 +370,7 @@ def least_bytes(graph: Graph) -> Dim:
         for reader in graph.values:
             for k, a in enumerate(reader.args):
                 if a is v:
-                    picks = isinstance(reader.op, Slice) or (isinstance(reader.op, Gather) and k == 0)
-                    reads.append(product(reader.shape) if picks else size)
+                    reads.append(product(reader.shape) if reader.op.picks(k) else size)
         need = size if size in reads else dim_min(sum(reads), size) if reads else 0
         moved = moved + need * v.dtype.itemsize
     return moved

@@ -17,13 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gscompile.ir.dims import Dim, product
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.ops.base import Inline, Leaf, Stored
-from gscompile.ir.ops.gather import Gather
-from gscompile.ir.ops.movement import BroadcastTo, Cast, Pointwise
-from gscompile.ir.ops.reduce import ArgReduce, Reduce
-from gscompile.ir.ops.scatter import Scatter
+from gscompile.ir.ops.base import Inline, Leaf, Stored, Tree
 
 CHEAP = 12
 LARGE = 400
@@ -57,47 +52,56 @@ Readers: TypeAlias = dict[int, list[tuple[Value, int]]]
 
 def plan(graph: Graph) -> Plan:
     """Decide for a graph."""
-    stored: set[int] = {id(v) for v in graph.outputs if not isinstance(v.op, Leaf)}
-    stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
     readers: Readers = {id(v): [] for v in graph.values}
     for v in graph.values:
         for k, a in enumerate(v.args):
             readers[id(a)].append((v, k))
-    cost: dict[int, int] = {}
-    nodes: dict[int, int] = {}  # the size of a value's expression
-    spots: dict[int, int] = {}  # how often it contains its coordinates
-    for v in graph.values:
-        inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
-        own = v.op.cost if isinstance(v.op, Inline) else 1
-        cost[id(v)] = own + sum(cost[id(a)] for a in inlined)
-        # storing an argument keeps its expression out of this one
-        while inlined and sum(_tree(v, inlined, nodes, spots)) > LARGE:
-            biggest = max(inlined, key=lambda a: nodes[id(a)])
-            stored.add(id(biggest))
-            inlined = [a for a in inlined if a is not biggest]
-        nodes[id(v)], spots[id(v)] = _tree(v, inlined, nodes, spots)
-        if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
-            continue
-        often = len(readers[id(v)]) > 1 or any(_repeats(reader, k, v) for reader, k in readers[id(v)])
-        if often and cost[id(v)] > CHEAP:
-            stored.add(id(v))
-    checked = [
-        v for v in graph.values if isinstance(v.op, (Gather, Scatter)) and v.op.addressing.needs_check(v.args[0].shape)
-    ]
+    stored, cost = _stored(graph, readers)
+    checked = [v for v in graph.values if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
     checked = _distinct(checked)
     early = tuple(v for v in checked if not _reads_stored(v.args[1], stored))
     late = tuple(v for v in checked if not any(v is e for e in early))
-    in_place = {}
-    if not late:
-        for k, v in enumerate(graph.outputs):
-            base = v.args[0] if isinstance(v.op, Scatter) else None
-            if base is not None and isinstance(base.op, Leaf) and base.op.name == "input":
-                alone = len(readers[id(base)]) == 1 and not any(o is base for o in graph.outputs)
-                if alone and sum(o is v for o in graph.outputs) == 1:
-                    in_place[k] = base
+    in_place = {} if late else _in_place(graph, readers)
     nests = _joined(graph, early, late, stored, readers, [graph.outputs[k] for k in in_place])
     folded = {id(nest): v for v, nest in nests if nest is not v}
     return Plan(frozenset(stored), early, late, frozenset(id(v) for v, _ in nests), folded, in_place, cost)
+
+
+def _stored(graph: Graph, readers: Readers) -> tuple[set[int], dict[int, int]]:
+    """The ids of the values with storage, and every value's cost."""
+    stored = {id(v) for v in graph.outputs if not isinstance(v.op, Leaf)}
+    stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
+    cost: dict[int, int] = {}
+    trees: dict[int, Tree] = {}
+    for v in graph.values:
+        inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
+        cost[id(v)] = v.op.cost + sum(cost[id(a)] for a in inlined)
+        # storing an argument keeps its expression out of this one
+        while inlined and _tree(v, inlined, trees).total > LARGE:
+            biggest = max(inlined, key=lambda a: trees[id(a)].nodes)
+            stored.add(id(biggest))
+            inlined = [a for a in inlined if a is not biggest]
+        trees[id(v)] = _tree(v, inlined, trees)
+        if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
+            continue
+        readings = readers[id(v)]
+        often = len(readings) > 1 or any(reader.op.repeats(k, reader.shape, v.shape) for reader, k in readings)
+        if often and cost[id(v)] > CHEAP:
+            stored.add(id(v))
+    return stored, cost
+
+
+def _in_place(graph: Graph, readers: Readers) -> dict[int, Value]:
+    """Output number -> the input whose memory it may take over."""
+    found = {}
+    for k, v in enumerate(graph.outputs):
+        argument = v.op.in_place_argument
+        base = None if argument is None else v.args[argument]
+        if base is not None and isinstance(base.op, Leaf) and base.op.name == "input":
+            alone = len(readers[id(base)]) == 1 and not any(o is base for o in graph.outputs)
+            if alone and sum(o is v for o in graph.outputs) == 1:
+                found[k] = base
+    return found
 
 
 def _joined(
@@ -117,7 +121,7 @@ def _joined(
     last = min((order[id(v)] for v in in_place), default=len(order))
     for v in reversed(early):
         nest = v if id(v) in stored else _fold_of(v, stored, readers)
-        if nest is None or order[id(nest)] > last or (isinstance(v.op, Scatter) and v.op.reduction.arity > 1):
+        if nest is None or order[id(nest)] > last or v.op.lanes > 1:
             break
         if any(order[id(v)] < order[id(x)] < order[id(nest)] for x in late):
             break
@@ -132,75 +136,18 @@ def _fold_of(gather: Value, stored: set[int], readers: Readers) -> Value | None:
     v = gather
     while alone and id(v) not in stored and len(readers[id(v)]) == 1:
         ((reader, _),) = readers[id(v)]
-        if isinstance(reader.op, (Reduce, ArgReduce)):
+        if reader.op.folds:
             return reader
-        if not isinstance(reader.op, (Pointwise, Cast)) or reader.shape != gather.shape:
+        if not reader.op.elementwise or reader.shape != gather.shape:
             return None
         v = reader
     return None
 
 
-def _tree(value: Value, inlined: list[Value], nodes: dict[int, int], spots: dict[int, int]) -> tuple[int, int]:
-    """The size of a value's expression, counted as a tree, and how often its coordinates stand in it.
-
-    What is loaded counts as one node with its coordinates once.  In a gather, the index's expression stands where data's has
-    coordinates.
-    """
-    sizes = [nodes[id(a)] if any(a is x for x in inlined) else 1 for a in value.args]
-    places = [spots[id(a)] if any(a is x for x in inlined) else 1 for a in value.args]
-    uses = [_uses(value, k) for k in range(len(value.args))]
-    if isinstance(value.op, Gather):
-        reads = places[0] * uses[1]
-        return 1 + sizes[0] + reads * sizes[1], places[0] + reads * places[1]
-    return 1 + sum(u * n for u, n in zip(uses, sizes, strict=True)), max(
-        1, sum(u * p for u, p in zip(uses, places, strict=True))
-    )
-
-
-_USED_ONCE = frozenset(
-    ["add", "sub", "mul", "div", "neg", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"]
-)
-
-
-def _uses(reader: Value, position: int) -> int:
-    """How often an operator's expression contains that of an argument, about."""
-    op = reader.op
-    if isinstance(op, (Gather, Scatter)):
-        if position != 1:
-            return 1
-        return 2 if isinstance(reader.args[1].op, Leaf) else 4  # index + (index < 0 ? size : 0), and its analysis
-    if isinstance(op, Pointwise):
-        if reader.dtype.name == "bfloat16":
-            return max(8, op.cost)
-        if op.function not in _USED_ONCE:
-            return max(6, op.cost)
-        # TVM's analysis of the casts between widths goes through them several times
-        return 3 if reader.dtype.is_integer else 1
-    if isinstance(op, Cast):
-        return 3
-    return 1
-
-
-def _repeats(reader: Value, position: int, value: Value) -> bool:
-    """Whether ``reader`` reads elements of its argument more than once (or may, where sizes are not known)."""
-    op = reader.op
-    if isinstance(op, Gather):
-        return (
-            _more(product(reader.shape), product(value.shape))
-            if position == 0
-            else bool(op.addressing.map.window_sizes)
-        )
-    if isinstance(op, Scatter):
-        return position == 1
-    if isinstance(op, (BroadcastTo, Pointwise)):
-        return _more(product(reader.shape), product(value.shape))
-    return False
-
-
-def _more(reads: Dim, size: Dim) -> bool:
-    if isinstance(reads, int) and isinstance(size, int):
-        return reads > size
-    return reads != size
+def _tree(value: Value, inlined: list[Value], trees: dict[int, Tree]) -> Tree:
+    """The size of a value's expression where these arguments are part of it."""
+    args = [trees[id(a)] if any(a is x for x in inlined) else Tree(given=isinstance(a.op, Leaf)) for a in value.args]
+    return value.op.tree(value.dtype, args)
 
 
 def _distinct(values: list[Value]) -> list[Value]:
@@ -208,8 +155,8 @@ def _distinct(values: list[Value]) -> list[Value]:
     seen = set()
     kept = []
     for v in values:
-        assert isinstance(v.op, (Gather, Scatter))
-        a, shape = v.op.addressing, v.args[0].shape
+        a, shape = v.op.indexing, v.args[0].shape
+        assert a is not None
         limits = tuple((shape[axis], a.map.slice_size(axis)) for axis in a.map.indexed_axes)
         key = (id(v.args[1]), a.map.vector_axis, a.bounds, a.negative, limits)
         if key not in seen:

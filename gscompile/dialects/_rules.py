@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from gscompile.errors import DTypeError, GSError, ShapeError
-from gscompile.ir.computation import Computation, computation
+from gscompile.frontend.computations import computation
+from gscompile.ir.computation import Computation
 from gscompile.ir.dims import shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reductions import Reduction, variant

@@ -28,9 +28,10 @@ from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank,
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
 from gscompile.frontend.builder import Builder
+from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Size, Tensor, operator
 from gscompile.frontend.movement import slice_of
-from gscompile.ir.computation import Computation, computation
+from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window

@@ -21,8 +21,9 @@ import numpy as np
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of
+from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Tensor, operator
-from gscompile.ir.computation import Computation, computation
+from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared, Source

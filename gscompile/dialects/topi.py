@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from gscompile.dialects._rules import INTEGERS, compared, need_dtype, need_rank, need_same_dtype, rounding
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
+from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Tensor, operator
-from gscompile.ir.computation import Computation, computation
+from gscompile.ir.computation import Computation
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import nd_map

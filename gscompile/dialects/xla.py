@@ -20,8 +20,9 @@ from typing import Any
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import flag, int_of, ints_of
+from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Tensor, operator
-from gscompile.ir.computation import Computation, computation
+from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window

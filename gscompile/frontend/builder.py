@@ -10,9 +10,8 @@ from gscompile.frontend.index import IndexOps
 from gscompile.frontend.math import MathOps
 from gscompile.frontend.movement import MovementOps
 from gscompile.frontend.reduce import ReduceOps
-from gscompile.ir.dims import SymDim
+from gscompile.ir.dims import SymDim, shape_symbols
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.ops.base import shape_symbols
 from gscompile.ir.ops.leaf import Input
 from gscompile.ir.types import TensorType
 

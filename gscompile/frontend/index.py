@@ -13,7 +13,8 @@ from gscompile.ir.bounds import bounds as bounds_of
 from gscompile.ir.dims import Shape, product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
-from gscompile.ir.ops.gather import Addressing, Gather
+from gscompile.ir.ops.addressing import Addressing
+from gscompile.ir.ops.gather import Gather
 from gscompile.ir.ops.movement import Full
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.ops.reductions import reduction as reduction_of

@@ -1,34 +1,22 @@
-"""Update computations: how values meet in a cell, as a Python function of scalars, as in XLA's scatter.
+"""Update computations: how values meet in a cell, as a graph of scalars.
 
-The function is called once, with scalar values of a builder, and what it builds is kept as a :class:`Computation`, a reduction
-whose ``combine`` evaluates that graph.  Nothing is known of such a reduction, so points that hit one cell are combined one
-after the other in row-major order, on every target; each step rounds to the operand's dtype.
-
-A function that only adds, subtracts, multiplies, takes the smaller or larger, or replaces is found to be the reduction of that
-name, and is as fast.  (On cuda sums and products are then in no fixed order, and those of 16-bit floats round once.)
+Nothing is known of such a reduction, so points that hit one cell are combined one after the other in row-major order, on every
+target; each step rounds to the operand's dtype.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from gscompile.errors import ArgumentError, GSError
-from gscompile.ir.dims import shape_str
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.ops.base import Inline, Sizes
+from gscompile.ir.ops.base import Inline
+from gscompile.ir.ops.coords import Sizes
 from gscompile.ir.ops.elementwise import constant
-from gscompile.ir.ops.gather import Gather
-from gscompile.ir.ops.leaf import Constant, Input
-from gscompile.ir.ops.movement import Pointwise
-from gscompile.ir.ops.reductions import REDUCTIONS, Reduction, variant
+from gscompile.ir.ops.leaf import Constant
+from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Expr
 from gscompile.ir.types import DType, TensorType
-
-LARGE = 400  # nodes of a computation's expression, counted as a tree
-_NAMED = {"add": "add", "mul": "mul", "minimum": "min", "maximum": "max"}
-_NAMED_BOOL = {"bitwise_or": "max", "logical_or": "max", "bitwise_and": "min", "logical_and": "min"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +40,16 @@ class Computation(Reduction):
         return True
 
     def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
-        return self.results([old], [new])[0]
+        return self.results([dtype], [old], [new])[0]
 
     def accumulator(self, dtype: DType) -> DType:
         return dtype
 
-    def results(self, old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
-        """What the cells become."""
-        given = iter([*old, *new])
-        at: dict[int, Expr] = {}
+    def results(self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
+        at = {id(v): x for v, x in zip(self.graph.inputs, [*old, *new], strict=True)}
+        at |= {id(v): constant(item(v), v.dtype) for v in self.graph.constants}
         for v in self.graph.values:
-            if isinstance(v.op, Input):
-                at[id(v)] = next(given)
-            elif isinstance(v.op, Constant):
-                at[id(v)] = constant(_item(v.op.array), v.dtype)
-            else:
+            if id(v) not in at:
                 assert isinstance(v.op, Inline)
                 elements = [_Scalar(a.type, at[id(a)]) for a in v.args]
                 at[id(v)] = v.op.element(elements, v.type, [], Sizes({}))
@@ -84,85 +67,9 @@ class _Scalar:
         return self.value
 
 
-def computation(op: str, function: Callable[..., Any], dtypes: Sequence[DType]) -> Computation | list[Reduction]:
-    """What a Python function of ``2 n`` scalars does with n tensors of these dtypes.
-
-    Returns:
-        One reduction for each tensor, where no result depends on another tensor's values; otherwise one for all together.
-
-    Raises:
-        ArgumentError: the function does not give n scalars of the tensors' dtypes, or does something that is not
-            arithmetic on its arguments and on constants.
-    """
-    from gscompile.frontend.builder import Builder
-
-    n = len(dtypes)
-    b = Builder("update_computation")
-    old = [b.input(f"old{k}", (), d) for k, d in enumerate(dtypes)]
-    new = [b.input(f"new{k}", (), d) for k, d in enumerate(dtypes)]
-    try:
-        returned = function(*old, *new)
-        results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
-        values = [b._value(op, f"result {k} of update_computation", r) for k, r in enumerate(results)]
-    except GSError as e:
-        raise ArgumentError(f"{op}: update_computation: {e}") from e
-    if len(values) != n:
-        raise ArgumentError(f"{op}: update_computation must give {n} result(s), one for each input; got {len(values)}")
-    for k, (v, d) in enumerate(zip(values, dtypes, strict=True)):
-        if v.dtype != d or v.rank:
-            raise ArgumentError(
-                f"{op}: update_computation must give a scalar of its input's dtype {d} as result {k}; "
-                f"got {v.dtype}{shape_str(v.shape)}"
-            )
-    alone = [_graph([r], [x, y]) for r, x, y in zip(values, old, new, strict=True)]
-    if all(len(g.inputs) == 2 for g in alone):
-        return [_reduction(op, g) for g in alone]
-    return _computation(op, _graph(values, [*old, *new]))
-
-
-def _graph(outputs: Sequence[Value], inputs: Sequence[Value]) -> Graph:
-    """What the outputs need, after all of these inputs; other inputs that they need come in between."""
-    found: list[Value] = list(inputs)
-    seen = {id(v) for v in found}
-
-    def add(v: Value) -> None:
-        if id(v) not in seen:
-            seen.add(id(v))
-            for a in v.args:
-                add(a)
-            found.append(v)
-
-    for v in outputs:
-        add(v)
-    return Graph("update_computation", tuple(found), tuple(outputs), ())
-
-
-def _reduction(op: str, graph: Graph) -> Reduction:
-    """The reduction of a function of two values, by its name if it has one."""
-    (result,), (old, new) = graph.outputs, graph.inputs
-    if result is new:
-        return REDUCTIONS["update"]
-    if isinstance(result.op, Pointwise):
-        names = _NAMED | _NAMED_BOOL if result.dtype.kind == "b" else _NAMED
-        if result.op.function in names and {id(a) for a in result.args} == {id(old), id(new)}:
-            return variant(names[result.op.function], stepwise=True)
-        if result.op.function == "sub" and result.args[0] is old and result.args[1] is new:
-            return variant("sub", stepwise=True)
-    return _computation(op, graph)
-
-
-def _computation(op: str, graph: Graph) -> Computation:
-    size: dict[int, int] = {}
-    for v in graph.values:
-        if v.rank or not isinstance(v.op, (Inline, Input, Constant)) or isinstance(v.op, Gather):
-            raise ArgumentError(f"{op}: update_computation must be arithmetic on scalars; got {v!r}")
-        size[id(v)] = 1 + sum(size[id(a)] for a in v.args)
-    if sum(size[id(v)] for v in graph.outputs) > LARGE:
-        raise ArgumentError(f"{op}: update_computation is an expression of more than {LARGE} nodes")
-    constants = [(v.name, _item(v.op.array)) for v in graph.values if isinstance(v.op, Constant)]
-    key = f"{graph}\n{constants!r}"
-    return Computation(name="computation", function=None, identity=None, exact=False, key=key, graph=graph)
-
-
-def _item(array: Any) -> Any:
-    return array.item() if hasattr(array, "item") else array
+def item(v: Value) -> bool | int | float:
+    """The number that a constant of no axes holds."""
+    assert isinstance(v.op, Constant)
+    array = v.op.array
+    found: bool | int | float = array.item() if hasattr(array, "item") else array
+    return found

@@ -10,7 +10,7 @@ Nothing here depends on TVM: a deployed module's loader can evaluate shapes with
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -199,6 +199,11 @@ def symbols(dim: Dim) -> frozenset[str]:
         for atom in monomial:
             found |= {atom} if isinstance(atom, str) else symbols(atom.lhs) | symbols(atom.rhs)
     return frozenset(found)
+
+
+def shape_symbols(*shapes: Sequence[Dim]) -> list[str]:
+    """The names that occur in shapes, sorted."""
+    return sorted({n for shape in shapes for d in shape for n in symbols(d)})
 
 
 def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gscompile.errors import GraphError
-from gscompile.ir.dims import Constraint, Shape, shape_str
-from gscompile.ir.ops.base import Operator, shape_symbols
+from gscompile.ir.dims import Constraint, Shape, shape_str, shape_symbols
+from gscompile.ir.ops.base import Operator
 from gscompile.ir.ops.leaf import Constant, Input
 from gscompile.ir.types import DType, TensorType
 

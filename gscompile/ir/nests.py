@@ -6,28 +6,52 @@ is for the rules in ``schedules/`` to decide.  Extents are dimensions (ints wher
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from gscompile.ir import tir as T
-from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.index_map import Window
-from gscompile.ir.ops.base import Coords
-from gscompile.ir.ops.scatter import Scatter
+from gscompile.ir.ops.coords import Coords
+from gscompile.ir.ops.scattering import Scattering
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 
 
+class Nest(ABC):
+    """What a rule schedules.
+
+    Attributes:
+        name: the value's that it computes.
+        check: the index check that a rule may take over, where nothing has run it yet; see :class:`schedules.rule.Checked`.
+        in_place: true at run time where the output already holds what the nest starts from; None if that cannot be.
+    """
+
+    __slots__ = ()
+    name: str
+    check: CheckNest | None = None
+    in_place: Expr | None = None
+
+    @property
+    @abstractmethod
+    def work(self) -> Dim:
+        """Rough scalar instructions, without its check."""
+
+    @property
+    @abstractmethod
+    def reads(self) -> Dim:
+        """0 where it has nothing to compute, and so looks at no index, though there may be a bad one."""
+
+
 @dataclass(frozen=True, slots=True)
-class MapNest:
+class MapNest(Nest):
     """``out[c] = element(c)`` for every cell.
 
     Attributes:
         cost: rough scalar instructions per cell.
         loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
-        check: of a gather: its index check, where nothing has run it yet; see :class:`schedules.rule.Checked`.
+        check: of a gather: its index check.
         clamped: of a gather with a check: ``element`` with every index clamped, safe where the check has not run.
         grid: of a gather: the grid position whose index a cell uses.
     """
@@ -43,9 +67,17 @@ class MapNest:
     clamped: Callable[[Coords], Expr] | None = None
     grid: Callable[[Coords], list[Expr]] = list
 
+    @property
+    def work(self) -> Dim:
+        return self.reads * max(self.cost, 1)
+
+    @property
+    def reads(self) -> Dim:
+        return product(self.shape)
+
 
 @dataclass(frozen=True, slots=True)
-class ReduceNest:
+class ReduceNest(Nest):
     """``out[c] = finish(fold of step over the box of c)``; several accumulators at once, for argmax.
 
     Attributes:
@@ -56,8 +88,7 @@ class ReduceNest:
         step: (accumulators, c, position in the box) -> accumulators.
         finish: (accumulators, c) -> the cell.
         inner: the reduced axes are the innermost of the argument (a run of memory is folded).
-        check: of a fold of what a gather gives: its index check, where nothing has run it yet; see
-            :class:`schedules.rule.Checked`.
+        check: of a fold of what a gather gives: its index check.
         grid: of such a fold: (c, position in the box) -> the grid position whose index that step uses.
     """
 
@@ -75,9 +106,17 @@ class ReduceNest:
     check: CheckNest | None = None
     grid: Callable[[Coords, Coords], list[Expr]] = lambda c, r: [*c, *r]
 
+    @property
+    def work(self) -> Dim:
+        return self.elements * max(self.cost, 1)
+
+    @property
+    def reads(self) -> Dim:
+        return self.elements
+
 
 @dataclass(frozen=True, slots=True)
-class CheckNest:
+class CheckNest(Nest):
     """Find the first index that is not ``valid`` and record it in ``status``.
 
     ``status`` holds int64: whether anything failed, then for each check the smallest row-major position in the index tensor
@@ -105,6 +144,14 @@ class CheckNest:
     slot: int
     known: bool = False
 
+    @property
+    def work(self) -> Dim:
+        return product(self.grid) * self.components
+
+    @property
+    def reads(self) -> Dim:
+        return product(self.index)
+
 
 @dataclass(frozen=True, slots=True)
 class Lane:
@@ -117,35 +164,34 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class ScatterNest:
+class ScatterNest(Nest):
     """``out = base; for p in row-major order: out[map(p)] = reduce(out[map(p)], src[p])``.
 
     Attributes:
-        op: the operator: map, reduction and promises.
+        op: map, reduction and promises.
         shape: extents of out.
         grid: extents of the index tensor without its vector axis.
         window: extents of the window coordinates.
         base: the value of a cell before the first point.
-        in_place: true at run time where out already holds base and must not be copied to; None if that cannot be.
         starts: grid position -> the start on each indexed axis, and whether the point takes part (None: it does).
         src: (grid, window) -> the value that arrives.
         cost: rough scalar instructions per point.
-        check: the index check, where nothing has run it yet; see :class:`schedules.rule.Checked`.
+        in_place: out already holds base and must not be copied to.
         lanes: for a reduction that is an update computation, all the tensors it combines, the one above included.
     """
 
     name: str
-    op: Scatter
+    op: Scattering
     shape: Shape
     dtype: DType
     out: Buffer
     grid: Shape
     window: Shape
     base: Callable[[Coords], Expr]
-    in_place: Expr | None
     starts: Callable[[Coords], tuple[list[Expr], Expr | None]]
     src: Callable[[Coords, Coords], Expr]
     cost: int
+    in_place: Expr | None = None
     check: CheckNest | None = None
     lanes: tuple[Lane, ...] = ()
 
@@ -155,19 +201,26 @@ class ScatterNest:
 
     def combine(self, cell: list[Expr], grid: Coords, window: Coords) -> Stmt:
         """What a point does to its cell in every lane: all are read before any is written."""
-        reduction, n = self.op.reduction, len(self.lanes)
-        assert isinstance(reduction, Computation)
+        n, dtypes = len(self.lanes), [lane.dtype for lane in self.lanes]
 
         def bind(values: list[Expr]) -> Stmt:
             k = len(values)
             if k == 2 * n:
-                results = zip(self.lanes, reduction.results(values[:n], values[n:]), strict=True)
+                results = zip(self.lanes, self.op.reduction.results(dtypes, values[:n], values[n:]), strict=True)
                 return T.seq(*(T.store(lane.out, cell, value) for lane, value in results))
             lane = self.lanes[k % n]
             value = T.load(lane.out, *cell) if k < n else lane.src(grid, window)
             return T.let(f"{'old' if k < n else 'new'}{k % n}", value, lambda v: bind([*values, v]))
 
         return bind([])
+
+    @property
+    def work(self) -> Dim:
+        return product(self.shape) + product(self.grid) * product(self.window) * max(self.cost, 1)
+
+    @property
+    def reads(self) -> Dim:
+        return product(self.shape) * product(self.window)
 
     @property
     def covered(self) -> dict[int, int]:
@@ -179,9 +232,6 @@ class ScatterNest:
             return {}
         sources = enumerate(self.op.addressing.map.sources)
         return {a: s.window for a, s in sources if isinstance(s, Window) and self.window[s.window] == self.shape[a]}
-
-
-Nest: TypeAlias = MapNest | ReduceNest | CheckNest | ScatterNest
 
 
 def status_failed(status: Buffer) -> Expr:
@@ -196,14 +246,3 @@ def status_position(slot: int) -> Expr:
 
 def status_length(checks: int) -> int:
     return 1 + 2 * checks
-
-
-def work_of(nest: Nest) -> Dim:
-    """Rough scalar instructions of a nest, without its check."""
-    if isinstance(nest, CheckNest):
-        return product(nest.grid) * nest.components
-    if isinstance(nest, MapNest):
-        return product(nest.shape) * max(nest.cost, 1)
-    if isinstance(nest, ReduceNest):
-        return nest.elements * max(nest.cost, 1)
-    return product(nest.shape) + product(nest.grid) * product(nest.window) * max(nest.cost, 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, ceildiv, product
-from gscompile.ir.nests import MapNest, Nest, work_of
+from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Expr, Stmt
 from schedules.llvm.cells import cells, flagged, with_check
 from schedules.llvm.kernels import touch_lines, touch_row, with_kernels
@@ -70,7 +70,7 @@ class PickedRows:
 
             return part.around(T.for_range(lo, hi, row, "row"))
 
-        return with_check(nest, with_kernels(shared_range(ctx, product(outer), work_of(nest), share)))
+        return with_check(nest, with_kernels(shared_range(ctx, product(outer), nest.work, share)))
 
 
 def picked_row(nest: MapNest) -> int | None:

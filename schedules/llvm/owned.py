@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import product
-from gscompile.ir.nests import Nest, ScatterNest, work_of
+from gscompile.ir.nests import Nest, ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.check import Flag
 from schedules.llvm.copies import PAST_CACHES
@@ -63,7 +63,7 @@ class OwnedRows:
             added = points(s, totals, [], T.const(0), ctx.sizes(s.points), lo, hi)
             return T.seq(start(lo, hi), added, finish(lo, hi) if own else None)
 
-        scan = shared_range(ctx, s.rows, work_of(nest), slab)
+        scan = shared_range(ctx, s.rows, nest.work, slab)
         if not self.sorts or (isinstance(s.points, int) and s.points < MANY_POINTS):
             return with_kernels(scan)
 

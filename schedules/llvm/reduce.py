@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import product
-from gscompile.ir.nests import Nest, ReduceNest, work_of
+from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.folds import accumulators, fold
 from schedules.llvm.check import Flag
@@ -127,7 +127,7 @@ def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr]
 
         return T.for_range(lo, hi, tile, "tile")
 
-    return shared_range(ctx, product(outer), work_of(nest), share)
+    return shared_range(ctx, product(outer), nest.work, share)
 
 
 def rows_share_an_index(nest: ReduceNest) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.index_map import Indexed, Place, Shared, Window
-from gscompile.ir.nests import Nest, ScatterNest, work_of
+from gscompile.ir.nests import Nest, ScatterNest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES
@@ -41,7 +41,7 @@ class OwnerComputes:
             return slab(nest, ctx, scratch, None, T.const(0), T.const(0))
         single = isinstance(nest.op.addressing.map.sources[axis], Indexed) and product(nest.window) == 1
         fewest = BRANCHING if single else 2
-        work = work_of(nest)
+        work = nest.work
         return shared_range(ctx, nest.shape[axis], work, lambda lo, hi: slab(nest, ctx, scratch, axis, lo, hi), fewest)
 
 

@@ -1,101 +1,55 @@
-"""What an operator is.
+"""What an operator is, and what others may ask of one.
 
-An operator is a frozen description (its attributes) with a shape rule, ``infer``, and a declaration:
+An operator is a frozen description (its attributes).  There are three kinds:
 
+* a :class:`Leaf` comes from outside;
 * an :class:`Inline` operator declares one element as an expression of the elements of its arguments, ``element``.  That is
   the body of a ``te.compute``; the lowering composes such functions, so chains of them are never stored;
-* a :class:`Stored` operator (scatters and reductions) combines many contributions into a cell.  Its result always has
-  storage of its own.
+* a :class:`Stored` operator (scatters, reductions) combines many contributions into a cell.  Its result always has storage of
+  its own, and it gives the ``nest`` that fills it, and the plain ``formula`` that every schedule of that is compared with.
 
-Nothing here mentions threads, vectors or a target.
+Whoever plans or lowers a graph asks the operator and never which one it is: the defaults here are those of an operator that
+has nothing to say.  Nothing here mentions threads, vectors or a target.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
-from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, fold, symbols
-from gscompile.ir.tir import Expr, Stmt, Var
-from gscompile.ir.types import TensorType
+from gscompile.ir.bounds import When
+from gscompile.ir.dims import Dim, Shape, product
+from gscompile.ir.nests import CheckNest, Nest
+from gscompile.ir.ops.addressing import Addressing
+from gscompile.ir.ops.coords import Coords, Element, Sizes
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType, TensorType
 
-Coords: TypeAlias = Sequence[Expr]
 
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The size of a value's expression, counted as a tree.
 
-class Element(Protocol):
-    """A tensor as a function of coordinates (int64 expressions, one per axis)."""
+    Attributes:
+        nodes: how many it has; what is loaded counts as one.
+        spots: how often its coordinates stand in it.
+        given: it is an input or a constant.
+    """
+
+    nodes: int = 1
+    spots: int = 1
+    given: bool = False
 
     @property
-    def type(self) -> TensorType: ...
-
-    def __call__(self, *coords: Expr) -> Expr: ...
-
-
-class Sizes:
-    """Turns dimensions into int64 expressions, one variable per symbolic name."""
-
-    def __init__(self, variables: Mapping[str, Var]) -> None:
-        self.variables = dict(variables)
+    def total(self) -> int:
+        return self.nodes + self.spots
 
     @staticmethod
-    def of(names: Sequence[str]) -> Sizes:
-        """Fresh variables for these names."""
-        return Sizes({n: T.var(n) for n in names})
-
-    def __call__(self, dim: Dim) -> Expr:
-        return fold(dim, self.variables.__getitem__, T.const, _EXPR_OPS)
-
-    def shape(self, shape: Sequence[Dim]) -> tuple[Expr, ...]:
-        return tuple(self(d) for d in shape)
-
-
-_EXPR_OPS = {
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "floordiv": T.floordiv,
-    "max": T.maximum,
-    "min": T.minimum,
-}
-
-
-def shape_symbols(*shapes: Sequence[Dim]) -> list[str]:
-    """The names that occur in shapes, sorted."""
-    return sorted({n for shape in shapes for d in shape for n in symbols(d)})
-
-
-def unravel(flat: Expr, shape: Sequence[Dim], sizes: Sizes) -> list[Expr]:
-    """Coordinates of a row-major position, in a box that is not empty; axes of extent 1 cost nothing."""
-    rest = [a for a, d in enumerate(shape) if d != 1]
-    at: dict[int, Expr] = {}
-    for a in reversed(rest[1:]):
-        extent = (
-            sizes(shape[a] or 1) if isinstance(shape[a], int) else sizes(shape[a])
-        )  # a box with a 0 is never walked
-        at[a] = T.remainder(flat, extent)
-        flat = T.quotient(flat, extent)
-    if rest:
-        at[rest[0]] = flat
-    return [at.get(a, T.const(0)) for a in range(len(shape))]
-
-
-def ravel(coords: Sequence[Expr], shape: Sequence[Dim], sizes: Sizes) -> Expr:
-    """The row-major position of coordinates."""
-    flat: Expr = T.const(0)
-    for c, d in zip(coords, shape, strict=True):
-        flat = c if d == 1 and len(shape) == 1 else flat * sizes(d) + c
-    return flat
-
-
-def nested(names: str, extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
-    """Serial loops over a box in row-major order."""
-
-    def level(done: list[Expr]) -> Stmt:
-        k = len(done)
-        return body(done) if k == len(extents) else T.for_(extents[k], lambda i: level([*done, i]), f"{names}{k}")
-
-    return level([])
+    def over(args: Sequence[Tree], uses: Sequence[int]) -> Tree:
+        """The expression that contains that of each argument so many times."""
+        pairs = list(zip(args, uses, strict=True))
+        return Tree(1 + sum(n * a.nodes for a, n in pairs), max(1, sum(n * a.spots for a, n in pairs)))
 
 
 class Operator(ABC):
@@ -111,6 +65,48 @@ class Operator(ABC):
     def attributes(self) -> str:
         """The attributes as the graph's printout shows them."""
         return ""
+
+    @property
+    def cost(self) -> int:
+        """Rough scalar instructions per element, its arguments apart."""
+        return 1
+
+    @property
+    def indexing(self) -> Addressing | None:
+        """How its second argument indexes its first; None where it does not."""
+        return None
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether each element depends on one element of each argument, at the same position."""
+        return False
+
+    @property
+    def folds(self) -> bool:
+        """Whether its nest folds the elements of its only argument and reads each once."""
+        return False
+
+    @property
+    def lanes(self) -> int:
+        """How many values its nest computes together."""
+        return 1
+
+    @property
+    def in_place_argument(self) -> int | None:
+        """The argument whose memory its result may take over, where nothing else needs that; None for none."""
+        return None
+
+    def picks(self, position: int) -> bool:
+        """Whether it reads no more elements of an argument than its result has."""
+        return False
+
+    def repeats(self, position: int, out: Shape, arg: Shape) -> bool:
+        """Whether it reads elements of an argument more than once (or may, where sizes are not known)."""
+        return False
+
+    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
+        """About the size of its expression, which contains those of its arguments."""
+        return Tree.over(args, [1] * len(args))
 
 
 class Leaf(Operator):
@@ -128,13 +124,72 @@ class Inline(Operator):
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         """The value at ``coords``."""
 
-    @property
-    def cost(self) -> int:
-        """Rough scalar instructions per element, its arguments apart."""
-        return 1
+    def assuming(self, checked: When) -> Inline:
+        """The same operator where its indices, if it has any, are checked at that time."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A stored operator's application to arguments, as the lowering describes it.
+
+    Attributes:
+        name: the value's.
+        type: of the result.
+        args: what it is applied to.
+        outs: where each lane's result goes.
+        cost: rough scalar instructions per element, those of inlined arguments included.
+        in_place: true at run time where ``outs`` already hold what :attr:`Operator.in_place_argument` says; None if never.
+        check: the index check that the nest may take over: its own, or of a fold that of the gather that it reads.
+        grid: of such a fold: a position in its argument -> the grid position whose index is used there.
+    """
+
+    name: str
+    type: TensorType
+    args: Sequence[Element]
+    outs: Sequence[Buffer]
+    sizes: Sizes
+    cost: int
+    in_place: Expr | None
+    check: CheckNest | None
+    grid: Callable[[Coords], list[Expr]]
 
 
 class Stored(Operator):
-    """An operator whose result needs storage: many contributions meet in one cell."""
+    """An operator whose result needs storage: many contributions meet in one cell.
+
+    Attributes:
+        lane: which of the values that one nest computes together this is.
+    """
 
     __slots__ = ()
+    lane: int = 0
+
+    @abstractmethod
+    def nest(self, at: Applied) -> Nest:
+        """What computes the result, and that of its other lanes."""
+
+    @abstractmethod
+    def formula(self, out: Buffer, type: TensorType, args: Sequence[Element], sizes: Sizes) -> Stmt:
+        """Serial TIR that stores the result, as plain as can be."""
+
+    def joint(self, args: Sequence[int]) -> Hashable:
+        """What is equal for the lanes of one nest.
+
+        Args:
+            args: its arguments, a number for each that tells it from others.
+        """
+        return (self, *args)
+
+    def lane_type(self, lane: int, out: TensorType, args: Sequence[TensorType]) -> TensorType:
+        """The type of what a lane gives; ``out`` is this one's."""
+        return out
+
+
+def reads_again(out: Shape, arg: Shape) -> bool:
+    """Whether a result has more elements than what it is read from (or may have, where sizes are not known)."""
+    reads: Dim = product(out)
+    size: Dim = product(arg)
+    if isinstance(reads, int) and isinstance(size, int):
+        return reads > size
+    return reads != size

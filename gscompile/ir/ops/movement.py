@@ -10,11 +10,16 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, exact_quotient
-from gscompile.ir.ops.base import Coords, Element, Inline, Sizes
+from gscompile.ir.ops.base import Inline, Tree, reads_again
+from gscompile.ir.ops.coords import Coords, Element, Sizes
 from gscompile.ir.ops.elementwise import POINTWISE, constant
 from gscompile.ir.ops.elementwise import cast as cast_expr
 from gscompile.ir.tir import Expr
-from gscompile.ir.types import DTYPES, TensorType
+from gscompile.ir.types import DTYPES, DType, TensorType
+
+_USED_ONCE = frozenset(
+    ["add", "sub", "mul", "div", "neg", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,25 @@ class Pointwise(Inline):
     @property
     def cost(self) -> int:
         return POINTWISE[self.function].cost
+
+    @property
+    def elementwise(self) -> bool:
+        return True
+
+    def repeats(self, position: int, out: Shape, arg: Shape) -> bool:
+        return reads_again(out, arg)
+
+    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
+        return Tree.over(args, [self._uses(out)] * len(args))
+
+    def _uses(self, out: DType) -> int:
+        """How often the function's expression contains that of an operand, about."""
+        if out.name == "bfloat16":
+            return max(8, self.cost)
+        if self.function not in _USED_ONCE:
+            return max(6, self.cost)
+        # TVM's analysis of the casts between widths goes through them several times
+        return 3 if out.is_integer else 1
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         values = []
@@ -59,6 +83,13 @@ class Cast(Inline):
 
     def attributes(self) -> str:
         return self.to
+
+    @property
+    def elementwise(self) -> bool:
+        return True
+
+    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
+        return Tree.over(args, [3])
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         return cast_expr(args[0](*coords), args[0].type.dtype, out.dtype)
@@ -208,6 +239,9 @@ class BroadcastTo(Inline):
     def name(self) -> str:
         return "broadcast_to"
 
+    def repeats(self, position: int, out: Shape, arg: Shape) -> bool:
+        return reads_again(out, arg)
+
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         return args[0](*broadcast_coords(coords, args[0].type.shape))
 
@@ -225,6 +259,9 @@ class Slice(Inline):
 
     def attributes(self) -> str:
         return f"starts={self.starts}, steps={self.steps}"
+
+    def picks(self, position: int) -> bool:
+        return True
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         return args[0](

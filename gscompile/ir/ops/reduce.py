@@ -7,16 +7,20 @@ their identity (the dtype's extreme, index 0) otherwise.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gscompile.errors import DTypeError
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
-from gscompile.ir.ops.base import Coords, Element, Sizes, Stored, nested
+from gscompile.ir.nests import ReduceNest
+from gscompile.ir.ops.base import Applied, Stored
+from gscompile.ir.ops.coords import Coords, Element, Sizes, nested
 from gscompile.ir.ops.elementwise import POINTWISE, cast, constant
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.ir.types import DTYPES, DType
+from gscompile.ir.types import DTYPES, DType, TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,90 @@ FOLDS: dict[str, Fold] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reduce(Stored):
+class Steps:
+    """How one cell is folded; see :class:`gscompile.ir.nests.ReduceNest`.
+
+    Attributes:
+        ranges: cell -> begin and end of each axis of its box.
+        initial: dtype and first value of each accumulator.
+        step: (accumulators, element, position in the box) -> accumulators.
+        finish: (accumulators, cell) -> the cell's value.
+        source: (cell, position in the box) -> where the element is in the argument.
+        inner: a run of memory is folded.
+    """
+
+    ranges: Callable[[Coords], list[tuple[Expr, Expr]]]
+    initial: tuple[tuple[DType, Expr], ...]
+    step: Callable[[Sequence[Expr], Expr, Coords], list[Expr]]
+    finish: Callable[[Sequence[Expr], Coords], Expr]
+    source: Callable[[Coords, Coords], list[Expr]]
+    inner: bool
+
+
+class Folding(Stored):
+    """An operator each of whose cells is a fold of elements of its first argument, in row-major order."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
+        """How a cell is folded."""
+
+    def nest(self, at: Applied) -> ReduceNest:
+        x, s = at.args[0], self.steps(at.args, at.sizes)
+        return ReduceNest(
+            name=at.name,
+            shape=at.type.shape,
+            dtype=at.type.dtype,
+            out=at.outs[0],
+            elements=product(x.type.shape),
+            ranges=s.ranges,
+            initial=s.initial,
+            step=lambda a, c, r: s.step(a, x(*s.source(c, r)), r),
+            finish=s.finish,
+            cost=at.cost,
+            inner=s.inner,
+            check=at.check,
+            grid=lambda c, r: at.grid(s.source(c, r)),
+        )
+
+    def formula(self, out: Buffer, type: TensorType, args: Sequence[Element], sizes: Sizes) -> Stmt:
+        x, s, zero = args[0], self.steps(args, sizes), T.const(0)
+        acc = [T.buffer(f"acc{k}", [1], d.name, align=8) for k, (d, _) in enumerate(s.initial)]
+
+        def row(c: list[Expr], ranges: list[tuple[Expr, Expr]], r: list[Expr]) -> Stmt:
+            if len(r) < len(ranges):
+                return T.for_range(*ranges[len(r)], lambda i: row(c, ranges, [*r, i]), f"r{len(r)}")
+            new = s.step([T.load(a, zero) for a in acc], x(*s.source(c, r)), r)
+            return _stored(acc, new, [])
+
+        def cell(c: list[Expr]) -> Stmt:
+            return T.seq(
+                *(T.store(a, [zero], v) for a, (_, v) in zip(acc, s.initial, strict=True)),
+                row(c, s.ranges(c), []),
+                T.store(out, c, s.finish([T.load(a, zero) for a in acc], c)),
+            )
+
+        return T.seq(*map(T.allocate, acc), nested("c", sizes.shape(type.shape), cell))
+
+
+def _stored(acc: Sequence[Buffer], new: Sequence[Expr], names: list[Expr]) -> Stmt:
+    """The accumulators' new values, all computed before any is stored."""
+    k = len(names)
+    if k == len(acc):
+        return T.seq(*(T.store(a, [T.const(0)], v) for a, v in zip(acc, names, strict=True)))
+    return T.let(f"new{k}", new[k], lambda v: _stored(acc, new, [*names, v]))
+
+
+def _over_axes(axes: Sequence[int], keepdims: bool, x: TensorType, sizes: Sizes) -> tuple[Any, Any, bool]:
+    """The ``ranges``, ``source`` and ``inner`` of :class:`Steps` for a fold over some axes."""
+    ranges = [(T.const(0), sizes(x.shape[a])) for a in axes]
+    inner = list(axes) == list(range(x.rank - len(axes), x.rank))
+    return lambda c: ranges, lambda c, r: full_coords(x.rank, axes, keepdims, c, r), inner
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Folding):
     """Fold over ``axes``.  Argument: a tensor.  Result: its shape without those axes (extent 1 with ``keepdims``)."""
 
     fold: Fold
@@ -87,26 +174,32 @@ class Reduce(Stored):
     def attributes(self) -> str:
         return f"axes={self.axes}" + (", keepdims=True" if self.keepdims else "")
 
-    def lift(self, source: DType, value: Expr) -> Expr:
-        """An element in the accumulator's dtype."""
-        return cast(value, source, self.fold.accumulate(source))
+    @property
+    def folds(self) -> bool:
+        return True
 
-    def combine(self, acc: DType, total: Expr, value: Expr) -> Expr:
-        """Two partial results, both in the accumulator's dtype."""
-        return POINTWISE[self.fold.function].expr(acc, [total, value])
+    def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
+        x = args[0].type
+        acc, result = self.fold.accumulate(x.dtype), self.fold.result(x.dtype)
+        ranges, source, inner = _over_axes(self.axes, self.keepdims, x, sizes)
 
-    def finish(self, source: DType, total: Expr, shape: Shape, sizes: Sizes) -> Expr:
-        acc = self.fold.accumulate(source)
-        if self.fold.name == "mean":
-            count = product(shape[a] for a in self.axes)
-            if count == 0:
-                return constant(float("nan"), self.fold.result(source))  # TVM refuses to divide by a literal 0
-            total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
-        return cast(total, acc, self.fold.result(source))
+        def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
+            return [POINTWISE[self.fold.function].expr(acc, [a[0], cast(value, x.dtype, acc)])]
+
+        def finish(a: Sequence[Expr], c: Coords) -> Expr:
+            total = a[0]
+            if self.fold.name == "mean":
+                count = product(x.shape[k] for k in self.axes)
+                if count == 0:
+                    return constant(float("nan"), result)  # TVM refuses to divide by a literal 0
+                total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
+            return cast(total, acc, result)
+
+        return Steps(ranges, ((acc, constant(self.fold.identity(acc), acc)),), step, finish, source, inner)
 
 
 @dataclass(frozen=True, slots=True)
-class ArgReduce(Stored):
+class ArgReduce(Folding):
     """Position of the smallest or largest element along ``axis``; the first of equals, and the first NaN before all (NumPy)."""
 
     largest: bool
@@ -118,13 +211,26 @@ class ArgReduce(Stored):
     def name(self) -> str:
         return "argmax" if self.largest else "argmin"
 
-    @property
-    def axes(self) -> tuple[int, ...]:
-        return (self.axis,)
-
     def attributes(self) -> str:
         flags = [("keepdims", self.keepdims), ("select_last", self.select_last)]
         return ", ".join([f"axis={self.axis}", *(f"{k}=True" for k, v in flags if v)])
+
+    @property
+    def folds(self) -> bool:
+        return True
+
+    def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
+        x = args[0].type
+        wide = x.dtype.compute
+        ranges, source, inner = _over_axes([self.axis], self.keepdims, x, sizes)
+
+        def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
+            value = cast(value, x.dtype, wide)
+            wins = T.any_of([r[0] == 0, self.better(x.dtype, value, a[0])])
+            return [T.select(wins, value, a[0]), T.select(wins, r[0], a[1])]
+
+        initial = ((wide, constant(0, wide)), (DTYPES["int64"], T.const(0)))
+        return Steps(ranges, initial, step, lambda a, c: a[1], source, inner)
 
     def better(self, dtype: DType, value: Expr, best: Expr) -> Expr:
         """Whether ``value``, which comes later, replaces ``best``."""
@@ -141,7 +247,7 @@ class ArgReduce(Stored):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentReduce(Stored):
+class SegmentReduce(Folding):
     """Folds of runs of rows: ``out[s, ...] = fold of x[begin[s]:end[s], ...]``.
 
     Arguments: x, and the runs' begins and ends, int64 in [0, rows of x].  Result: x's shape with the number of runs as its
@@ -155,6 +261,22 @@ class SegmentReduce(Stored):
     def name(self) -> str:
         return f"segment_{self.fold.name}"
 
+    def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
+        x, (begin, end) = args[0].type, args[1:]
+        acc = self.fold.accumulate(x.dtype)
+
+        def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
+            return [POINTWISE[self.fold.function].expr(acc, [a[0], cast(value, x.dtype, acc)])]
+
+        return Steps(
+            ranges=lambda c: [(begin(c[0]), end(c[0]))],
+            initial=((acc, constant(self.fold.identity(acc), acc)),),
+            step=step,
+            finish=lambda a, c: self.finish(x.dtype, a[0], end(c[0]) - begin(c[0])),
+            source=lambda c, r: [r[0], *c[1:]],
+            inner=x.rank == 1,
+        )
+
     def finish(self, source: DType, total: Expr, count: Expr) -> Expr:
         """The value of a run of ``count`` rows."""
         acc, result = self.fold.accumulate(source), self.fold.result(source)
@@ -162,30 +284,6 @@ class SegmentReduce(Stored):
             total = total / T.cast(acc.name, T.maximum(count, T.const(1)))
         value = cast(total, acc, result)
         return value if self.empty is None else T.select(count > 0, value, constant(self.empty, result))
-
-
-def segments(op: SegmentReduce, out: Buffer, x: Element, begin: Element, end: Element, sizes: Sizes) -> Stmt:
-    """The TIR of the formula, serial: what every schedule is compared with."""
-    source = x.type.dtype
-    acc = op.fold.accumulate(source)
-    total = T.buffer("total", [1], acc.name, align=8)
-    zero = T.const(0)
-
-    def cell(c: list[Expr]) -> Stmt:
-        lo, hi = begin(c[0]), end(c[0])
-
-        def row(r: Expr) -> Stmt:
-            new = POINTWISE[op.fold.function].expr(acc, [T.load(total, zero), cast(x(r, *c[1:]), source, acc)])
-            return T.store(total, [zero], new)
-
-        return T.seq(
-            T.store(total, [zero], constant(op.fold.identity(acc), acc)),
-            T.for_range(lo, hi, row, "r"),
-            T.store(out, c, op.finish(source, T.load(total, zero), hi - lo)),
-        )
-
-    extents = [sizes(d) for d in (begin.type.shape[0], *x.type.shape[1:])]
-    return T.seq(T.allocate(total), nested("c", extents, cell))
 
 
 def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:

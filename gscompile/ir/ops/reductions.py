@@ -9,7 +9,7 @@ and max propagate NaN, and of zeros of both signs the one that came last stays; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gscompile.errors import ArgumentError, DTypeError
@@ -65,6 +65,10 @@ class Reduction:
             zero, side = constant(0, wide), constant(sign, wide)
             value = T.select(T.all_of([a == zero, b == zero]), (a * side + b * side) * side, value)
         return cast(value, wide, dtype)
+
+    def results(self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
+        """What the cells of all its tensors become, of these dtypes."""
+        return [self.combine(d, a, b) for d, a, b in zip(dtypes, old, new, strict=True)]
 
     def accumulator(self, dtype: DType) -> DType:
         """Where partial results live: 16-bit floats that would round at each step accumulate in float32."""
