@@ -15,7 +15,7 @@ import numpy as np
 from gscompile.errors import BoundsError
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import Bounds
-from gscompile.ir.dims import Dim, evaluate, shape_str, shape_symbols
+from gscompile.ir.dims import Dim, evaluate, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.base import Inline
@@ -40,17 +40,20 @@ class Origin:
     same: bool
 
 
-def empty_axis(name: str, data: Value, index: Value, map: IndexMap, component: int) -> BoundsError:
+def empty_axis(
+    name: str, data: Value, index: Value, map: IndexMap, component: int, symbols: Sequence[str]
+) -> BoundsError:
     """The error for indices, of fixed shape, into an axis of extent 0.
 
     Args:
         name: the operator's.
         component: which of the indexed axes.
+        symbols: the names of all symbolic sizes.
     """
     at = [0] * index.rank
     if map.vector_axis is not None:
         at[map.vector_axis] = component
-    found = origin(index, tuple(at), Sizes.of(shape_symbols(*(v.shape for v in index.builder._values))))
+    found = origin(index, tuple(at), Sizes.of(symbols))
     where = f"axis {map.indexed_axes[component]} of data {shape_str(data.shape)}"
     message = f"{name}: {where} is empty, and index {shape_str(index.shape)} is not"
     return BoundsError(message, op=name, tensor=found.tensor)

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from gscompile.errors import DTypeError, GSError, ShapeError
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import shape_str
@@ -44,7 +45,7 @@ def without_nan(x: Value, reduction: str) -> Value:
     """What a ``min`` or ``max`` that ignores NaN takes in place of ``x``: NaN becomes the infinity that changes nothing."""
     if not x.dtype.is_float:
         return x
-    b = x.builder
+    b = builder_of(x)
     return b.where(b.isnan(x), float("inf") if reduction == "min" else float("-inf"), x)
 
 
@@ -58,7 +59,7 @@ def beaten(reduction: str) -> str | Reduction:
 
 def from_zero(x: Value) -> Value:
     """What a sum that begins with 0.0 takes in place of ``x`` where it begins with ``x``: 0.0 for -0.0."""
-    return x.builder.where(x == 0, 0, x) if x.dtype.is_float else x
+    return builder_of(x).where(x == 0, 0, x) if x.dtype.is_float else x
 
 
 def rounding(reduction: str) -> str | Reduction:
@@ -79,7 +80,7 @@ def compared(op: str, reduction: str, dtype: DType, *, stays: bool = False) -> s
 
     def step(old: Value, new: Value) -> Value:
         a, b = (new, old) if stays else (old, new)
-        return a.builder.where(a < b if reduction == "min" else a > b, a, b)
+        return builder_of(a).where(a < b if reduction == "min" else a > b, a, b)
 
     found = computation(op, step, [dtype])
     assert not isinstance(found, Computation)
@@ -88,7 +89,7 @@ def compared(op: str, reduction: str, dtype: DType, *, stays: bool = False) -> s
 
 def truncated_quotient(total: Value, count: Value) -> Value:
     """``total / count`` of integers, rounded towards zero; ``count`` is positive."""
-    b = total.builder
+    b = builder_of(total)
     floor = total // count
     return b.where(b.logical_and(total < 0, floor * count != total), floor + 1, floor)
 

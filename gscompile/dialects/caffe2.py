@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from gscompile.dialects._rules import FLOATS, need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.dims import shape_str
 from gscompile.ir.graph import Value
@@ -27,7 +28,7 @@ def Gather(
     match_outer: the axes before axis are shared: ``data.shape[:axis] + indices.shape[axis:] + data.shape[axis + 1:]``.
     wrap_indices: a negative index counts from the end; along axis 0 it always does.
     """
-    b = data.builder
+    b = builder_of(data)
     need_dtype("Gather", "indices", indices, _INDEX)
     need_rank("Gather", "data", data, 1, 8)
     a = axis_of("Gather", "axis", axis, data.rank)
@@ -41,7 +42,7 @@ def BatchGather(data: Tensor, indices: Tensor) -> Value:
     """:func:`Gather` along axis 1: ``data.shape[:1] + indices.shape + data.shape[2:]``; a negative index is an error."""
     need_dtype("BatchGather", "indices", indices, _INDEX)
     need_rank("BatchGather", "data", data, 2, 8)
-    return data.builder.take(data, indices, 1, negative=False)
+    return builder_of(data).take(data, indices, 1, negative=False)
 
 
 @operator
@@ -54,7 +55,7 @@ def Scatter(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 1) ->
     a = int_of("Scatter", "axis", axis)
     if not 0 <= a < data.rank:
         raise ShapeError(f"Scatter: axis must be in [0, {data.rank - 1}]; got {a}")
-    return data.builder.scatter(data, indices, updates, a, negative=False)
+    return builder_of(data).scatter(data, indices, updates, a, negative=False)
 
 
 @operator
@@ -67,7 +68,7 @@ def ScatterAssign(data: Tensor, indices: Tensor, slices: Tensor) -> Value:
     need_dtype("ScatterAssign", "indices", indices, _INDEX)
     need_rank("ScatterAssign", "data", data, 1, 8)
     need_rank("ScatterAssign", "indices", indices, 1)
-    return data.builder.put(data, indices, slices, negative=False)
+    return builder_of(data).put(data, indices, slices, negative=False)
 
 
 @operator
@@ -81,7 +82,7 @@ def ScatterWeightedSum(
     x_0: rank 1 or more, a float dtype; indices: shape (n,); updates: x_0's dtype, ``(n,) + x_0.shape[1:]`` each; weight_0 and
     weights: x_0's dtype, one element each.
     """
-    op, b = "ScatterWeightedSum", x_0.builder
+    op, b = "ScatterWeightedSum", builder_of(x_0)
     need_dtype(op, "x_0", x_0, FLOATS)
     need_dtype(op, "indices", indices, _INDEX)
     need_rank(op, "x_0", x_0, 1, 8)
@@ -99,4 +100,4 @@ def ScatterWeightedSum(
 
 def _weight(op: str, argument: str, w: Value, x: Value) -> Value:
     need_same_dtype(op, argument, w, "x_0", x)
-    return w.builder.reshape(w, ())
+    return builder_of(w).reshape(w, ())

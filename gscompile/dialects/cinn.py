@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.dims import shape_str
 from gscompile.ir.graph import Value
@@ -41,7 +42,7 @@ def gather(x: Tensor, index: Tensor, dim: int | None = None, *, axis: int | None
     index: x's rank, on the other axes at most x's extents.  A 1-D index for an x of higher rank takes whole slices, as the
     shipped operator does: the result has its extent on that axis.  An index out of range gives 0.
     """
-    b = x.builder
+    b = builder_of(x)
     need_dtype("gather", "index", index, INTEGERS)
     a = axis_of("gather", "dim", _axis("gather", dim, axis), x.rank)
     if index.rank == 1 < x.rank:
@@ -59,7 +60,7 @@ def gather_nd(x: Tensor, index: Tensor, dims: Sequence[int] | None = None) -> Va
     default, ``dims=range(m)`` with the other axes elementwise, must be written out.)
     """
     need_dtype("gather_nd", "index", index, INTEGERS)
-    return x.builder.gather_nd(x, index, dims, bounds="fill", negative=False)
+    return builder_of(x).gather_nd(x, index, dims, bounds="fill", negative=False)
 
 
 @operator
@@ -71,7 +72,7 @@ def scatter(y: Tensor, src: Tensor, index: Tensor, dim: int = 0) -> Value:
     """
     need_dtype("scatter", "index", index, INTEGERS)
     need_same_dtype("scatter", "src", src, "y", y)
-    return y.builder.scatter(y, index, src, dim, bounds="fill", negative=False)
+    return builder_of(y).scatter(y, index, src, dim, bounds="fill", negative=False)
 
 
 @operator
@@ -86,7 +87,7 @@ def scatter_nd(y: Tensor, src: Tensor, index: Tensor, dims: Sequence[int] | None
     m = index.shape[-1]
     if not isinstance(m, int):
         raise ShapeError(f"scatter_nd: the last axis of index must have a fixed extent; got {shape_str(index.shape)}")
-    return y.builder.scatter_nd(y, index, src, range(m) if dims is None else dims, bounds="fill", negative=False)
+    return builder_of(y).scatter_nd(y, index, src, range(m) if dims is None else dims, bounds="fill", negative=False)
 
 
 @operator
@@ -94,7 +95,7 @@ def index_select(x: Tensor, index: Tensor, axis: int = 0) -> Value:
     """The slices of x at index along axis; index: 1-D.  An index out of range gives 0."""
     need_dtype("index_select", "index", index, INTEGERS)
     need_rank("index_select", "index", index, 1)
-    return x.builder.take(x, index, axis, bounds="fill", negative=False)
+    return builder_of(x).take(x, index, axis, bounds="fill", negative=False)
 
 
 @operator
@@ -116,4 +117,4 @@ def _put(op: str, x: Value, updates: Value, index: Value, axis: int, reduction: 
     need_dtype(op, "index", index, INTEGERS)
     need_rank(op, "index", index, 1)
     need_same_dtype(op, "updates", updates, "x", x)
-    return x.builder.put(x, index, updates, axis, reduction=reduction, bounds="fill", negative=False)
+    return builder_of(x).put(x, index, updates, axis, reduction=reduction, bounds="fill", negative=False)

@@ -27,7 +27,7 @@ from typing import Any
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank, rounding
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
-from gscompile.frontend.builder import Builder
+from gscompile.frontend.builder import Builder, builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Size, Tensor, operator
 from gscompile.frontend.movement import slice_of
@@ -68,19 +68,21 @@ def _from_end(index: Value, size: Dim) -> Value:
     """An index of which the negative ones count from the end: the sum is of the index's dtype."""
     if index.dtype.kind == "u":
         return index
-    b = index.builder
+    b = builder_of(index)
     return b.where(index < 0, index + b.size(size, index.dtype), index)
 
 
 def _cut(index: Value) -> Value:
     """An index as JAX hands it to XLA, in 32 bits."""
-    return index if index.dtype.bits < 32 else index.builder.cast(index, "int32")
+    return index if index.dtype.bits < 32 else builder_of(index).cast(index, "int32")
 
 
 def _need_room(op: str, index: Value, size: Dim) -> None:
     """Raises ShapeError where the extent is no number of the index's dtype."""
     if index.dtype.bits < 32:
-        index.builder._require([("<=", size, index.dtype.max, f"{op}: the axis that an index of {index.dtype} is for")])
+        builder_of(index)._require(
+            [("<=", size, index.dtype.max, f"{op}: the axis that an index of {index.dtype} is for")]
+        )
 
 
 def _reduction(name: str) -> str | Reduction:
@@ -105,7 +107,7 @@ def take(
     (default), ``"clip"``, where a negative index means 0, or ``"wrap"``, modulo the extent.  An axis without elements is an error
     unless there is nothing to take.
     """
-    b = a.builder
+    b = builder_of(a)
     flag("take", "unique_indices", unique_indices)
     flag("take", "indices_are_sorted", indices_are_sorted)
     if out is not None:
@@ -145,7 +147,7 @@ def take_along_axis(
     indices: any integer, arr's rank; 1-D where axis is None, for arr taken flat.  mode: see the module; ``"fill"`` by default.
     wrap_negative_indices: whether a negative index counts from the end; True, but False where the mode is a promise.
     """
-    op, b = "take_along_axis", arr.builder
+    op, b = "take_along_axis", builder_of(arr)
     need_dtype(op, "indices", indices, INTEGERS)
     bounds = _bounds(op, mode, "fill")
     negative = mode != "promise_in_bounds" if wrap_negative_indices is None else wrap_negative_indices
@@ -300,7 +302,7 @@ def _get(
     fill_value: float | None,
     wrap_negative_indices: bool,
 ) -> Value:
-    op, b = "get", x.builder
+    op, b = "get", builder_of(x)
     bounds = _bounds(op, mode, "clip")
     flag(op, "wrap_negative_indices", wrap_negative_indices)
     place = _place(op, x, indices, pattern, wrap_negative_indices)
@@ -326,7 +328,7 @@ def _write(
     mode: str | None,
     wrap_negative_indices: bool,
 ) -> Value:
-    b = x.builder
+    b = builder_of(x)
     bounds = _bounds(op, mode, "fill")
     unique = flag(op, "unique_indices", unique_indices)
     negative = flag(op, "wrap_negative_indices", wrap_negative_indices)
@@ -365,7 +367,7 @@ class _Place:
 
 def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...], negative: bool) -> _Place:
     """NumPy's rules: ints and arrays broadcast to one grid, whose axes come where they stand side by side, or else first."""
-    b = x.builder
+    b = builder_of(x)
     for k, i in enumerate(indices):
         if i.dtype.kind == "b":
             raise DTypeError(f"{op}: a bool mask is not supported: how much it picks is not known before it is read")
@@ -558,14 +560,14 @@ def _segments(
 
 @operator
 def _largest(segment_ids: Tensor) -> Value:
-    return segment_ids.builder.max(segment_ids)
+    return builder_of(segment_ids).max(segment_ids)
 
 
 @operator
 def _segment(
     data: Tensor, segment_ids: Tensor, op: str, num_segments: Size, unique_indices: bool, mode: str | None
 ) -> Value:
-    b, how = data.builder, _SEGMENT[op]
+    b, how = builder_of(data), _SEGMENT[op]
     if data.dtype.kind == "b" and how in ("add", "mul"):
         raise DTypeError(f"{op}: not defined for bool")
     need_rank(op, "data", data, 1, 8)

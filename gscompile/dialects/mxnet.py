@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, operator
 from gscompile.ir.dims import Dim, as_shape, shape_str
 from gscompile.ir.graph import Value
@@ -22,7 +23,7 @@ from gscompile.ir.types import dtype as dtype_of
 
 def _index(op: str, argument: str, x: Value) -> Value:
     need_dtype(op, argument, x, (*INTEGERS, *FLOATS))
-    return x if x.dtype.is_integer else x.builder.cast(x, "int64")
+    return x if x.dtype.is_integer else builder_of(x).cast(x, "int64")
 
 
 def _bounds(op: str, mode: str, allowed: Sequence[str]) -> str:
@@ -39,7 +40,7 @@ def take(a: Tensor, indices: Tensor, axis: int = 0, mode: str = "clip") -> Value
     """
     need_rank("take", "a", a, 1, 8)
     bounds = _bounds("take", mode, ("clip", "wrap", "raise"))
-    return a.builder.take(a, _index("take", "indices", indices), axis, bounds=bounds, negative=False)
+    return builder_of(a).take(a, _index("take", "indices", indices), axis, bounds=bounds, negative=False)
 
 
 @operator
@@ -49,7 +50,7 @@ def pick(data: Tensor, index: Tensor, axis: int | None = -1, keepdims: bool = Fa
     index: data's shape without axis, or with an extent of 1 there; with ``axis=None`` both are taken flat and index is one
     element.  keepdims: axis stays, with extent 1.  mode: ``"clip"`` or ``"wrap"``.
     """
-    b = data.builder
+    b = builder_of(data)
     bounds = _bounds("pick", mode, ("clip", "wrap"))
     need_rank("pick", "data", data, 1, 8)
     i = _index("pick", "index", index)
@@ -71,7 +72,7 @@ def pick(data: Tensor, index: Tensor, axis: int | None = -1, keepdims: bool = Fa
 def _need_shape(op: str, i: Value, shape: Sequence[Dim]) -> None:
     what = f"{op}: index {shape_str(i.shape)} like {shape_str(shape)}"
     pairs = enumerate(zip(i.shape, shape, strict=True))
-    i.builder._require([("==", got, want, f"{what}, on axis {k}") for k, (got, want) in pairs])
+    builder_of(i)._require([("==", got, want, f"{what}, on axis {k}") for k, (got, want) in pairs])
 
 
 @operator
@@ -82,7 +83,7 @@ def batch_take(a: Tensor, indices: Tensor) -> Value:
     need_rank("batch_take", "indices", i, 1)
     _need_shape("batch_take", i, a.shape[:1])
     map = IndexMap((Shared(0), Indexed(0)), (("index", 0),))
-    return a.builder.gather_map(a, i, map, bounds="clip", negative=False)
+    return builder_of(a).gather_map(a, i, map, bounds="clip", negative=False)
 
 
 @operator
@@ -94,7 +95,7 @@ def Embedding(
     need_rank("Embedding", "weight", weight, 2)
     _need_shape("Embedding", weight, named("Embedding", "input_dim, output_dim", as_shape, (input_dim, output_dim)))
     i = _index("Embedding", "data", data)
-    return weight.builder.take(weight, i, bounds="clip", negative=False)
+    return builder_of(weight).take(weight, i, bounds="clip", negative=False)
 
 
 @operator
@@ -104,7 +105,7 @@ def gather_nd(data: Tensor, indices: Tensor) -> Value:
     A negative coordinate counts from the end, as in MXNet 1.9; one out of range is an error.
     """
     i, map = _coordinates("gather_nd", indices, data.rank)
-    return data.builder.gather_map(data, i, map)
+    return builder_of(data).gather_map(data, i, map)
 
 
 @operator
@@ -113,7 +114,7 @@ def scatter_nd(data: Tensor, indices: Tensor, shape: Sequence[Size]) -> Value:
 
     data: ``indices.shape[1:] + shape[m:]`` for vectors of length m; shape: a list of ints (or, with values, of symbolic sizes).
     """
-    b = data.builder
+    b = builder_of(data)
     base = b.zeros(named("scatter_nd", "shape", as_shape, shape), data.dtype)
     i, map = _coordinates("scatter_nd", indices, base.rank)
     return b.scatter_map(base, i, data, map)

@@ -21,6 +21,7 @@ import numpy as np
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.computation import Computation
@@ -45,7 +46,7 @@ def _intp(op: str, argument: str, index: Value, unsigned64: bool) -> Value:
     """An index as int64."""
     allowed = [d for d in (*INTEGERS, "bool") if d != "uint64" or unsigned64]
     need_dtype(op, argument, index, allowed)
-    return index.builder.cast(index, "int64")
+    return builder_of(index).cast(index, "int64")
 
 
 def _empty(shape: Sequence[Dim]) -> bool:
@@ -59,7 +60,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, out: None = None, 
     Result: ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``, a's dtype.  indices: any integer or bool.  out is not
     supported; ``out=`` of a module is.
     """
-    b = a.builder
+    b = builder_of(a)
     if out is not None:
         raise ArgumentError("take: out must be None")
     policy = _mode("take", mode)
@@ -83,8 +84,8 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: int | None = -1) -> Valu
     arr, index, map = _along("take_along_axis", arr, indices, axis)
     points = map.points_shape(arr.shape, index.shape)
     if _empty(points):
-        return arr.builder.zeros(points, arr.dtype)
-    return arr.builder.gather_map(arr, index, map)
+        return builder_of(arr).zeros(points, arr.dtype)
+    return builder_of(arr).gather_map(arr, index, map)
 
 
 def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value, Value, IndexMap]:
@@ -92,7 +93,7 @@ def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value
 
     Where arr has extent 1 on another axis, it is read, or written, at 0.
     """
-    b = arr.builder
+    b = builder_of(arr)
     need_dtype(op, "indices", indices, INTEGERS)
     index = b.cast(indices, "int64")
     if axis is None:
@@ -120,7 +121,7 @@ def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value
     ind: any integer but uint64, or bool, of any shape.  v is cast to a's dtype, and may be longer than ind; where it is
     empty nothing is written.  The last of several values for one element stays.
     """
-    b = a.builder
+    b = builder_of(a)
     policy = _mode("put", mode)
     index = b.reshape(_intp("put", "ind", ind, False), (-1,))
     if (isinstance(v, Value) and _empty(v.shape)) or index.shape == (0,):
@@ -141,7 +142,7 @@ def put_along_axis(arr: Tensor, indices: Tensor, values: Tensor | float, axis: i
 
     indices: as in :func:`take_along_axis`.  The last of several values for one element stays.
     """
-    b = arr.builder
+    b = builder_of(arr)
     flat, index, map = _along("put_along_axis", arr, indices, axis)
     points = map.points_shape(flat.shape, index.shape)
     if not isinstance(values, Value):
@@ -158,7 +159,7 @@ def _spread(op: str, argument: str, dtype: DType, values: Value, points: Shape, 
     Args:
         extra: leading axes of extent 1 that points lack are dropped.
     """
-    b = values.builder
+    b = builder_of(values)
     v = b.cast(values, dtype)
     while extra and v.rank > len(points) and v.shape[0] == 1:
         v = b.squeeze(v, 0)
@@ -174,7 +175,7 @@ def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: None = None, mode
     choices: a sequence, or a tensor whose first axis it is; any number of them (NumPy takes at most 64), which meet in one
     dtype.  a: any integer but uint64, or bool.  A negative index is out of range.  out is not supported.
     """
-    b = a.builder
+    b = builder_of(a)
     if out is not None:
         raise ArgumentError("choose: out must be None")
     policy = _mode("choose", mode) | {"negative": False}
@@ -207,25 +208,25 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "floor_divide": lambda x, y: x // y,
     "remainder": lambda x, y: x % y,
     "power": lambda x, y: x**y,
-    "minimum": lambda x, y: x.builder.minimum(x, y),
-    "maximum": lambda x, y: x.builder.maximum(x, y),
-    "fmin": lambda x, y: x.builder.where(x.builder.isnan(y), x, x.builder.where((x <= y), x, y)),
-    "fmax": lambda x, y: x.builder.where(x.builder.isnan(y), x, x.builder.where((x >= y), x, y)),
+    "minimum": lambda x, y: builder_of(x).minimum(x, y),
+    "maximum": lambda x, y: builder_of(x).maximum(x, y),
+    "fmin": lambda x, y: builder_of(x).where(builder_of(x).isnan(y), x, builder_of(x).where((x <= y), x, y)),
+    "fmax": lambda x, y: builder_of(x).where(builder_of(x).isnan(y), x, builder_of(x).where((x >= y), x, y)),
     "bitwise_and": lambda x, y: x & y,
     "bitwise_or": lambda x, y: x | y,
     "bitwise_xor": lambda x, y: x ^ y,
     "left_shift": lambda x, y: x << y,
     "right_shift": lambda x, y: x >> y,
-    "logical_and": lambda x, y: x.builder.logical_and(x, y),
-    "logical_or": lambda x, y: x.builder.logical_or(x, y),
-    "logical_xor": lambda x, y: x.builder.logical_xor(x, y),
+    "logical_and": lambda x, y: builder_of(x).logical_and(x, y),
+    "logical_or": lambda x, y: builder_of(x).logical_or(x, y),
+    "logical_xor": lambda x, y: builder_of(x).logical_xor(x, y),
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "negative": lambda x: -x,
     "absolute": lambda x: abs(x),
-    "square": lambda x: x.builder.square(x),
-    "sqrt": lambda x: x.builder.sqrt(x),
-    "logical_not": lambda x: x.builder.logical_not(x),
+    "square": lambda x: builder_of(x).square(x),
+    "sqrt": lambda x: builder_of(x).sqrt(x),
+    "logical_not": lambda x: builder_of(x).logical_not(x),
     "invert": lambda x: ~x,
 }
 _ALIASES = {"true_divide": "divide", "mod": "remainder", "pow": "power", "abs": "absolute", "bitwise_not": "invert"}
@@ -257,7 +258,7 @@ _NARROW = frozenset(["add", "subtract", "multiply", "divide", "minimum", "maximu
 
 @operator(in_place="a")
 def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, name: str) -> Value:
-    op, builder = "ufunc_at", a.builder
+    op, builder = "ufunc_at", builder_of(a)
     if len(indices) > a.rank:
         raise ShapeError(f"{op}: {len(indices)} indices for a of rank {a.rank}")
     for k, i in enumerate(indices):
@@ -272,7 +273,7 @@ def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, na
         index = builder.stack(each, len(grid))
 
     def step(old: Value, new: Value) -> Value:
-        return old.builder.cast(_BINARY[name](old, new) if name in _BINARY else _UNARY[name](old), a.dtype)
+        return builder_of(old).cast(_BINARY[name](old, new) if name in _BINARY else _UNARY[name](old), a.dtype)
 
     if promote(a.dtype, operand.dtype) == a.dtype:
         found = computation(op, step, [a.dtype])

@@ -16,6 +16,7 @@ from __future__ import annotations
 from gscompile.dialects._rules import FLOATS, INTEGERS, compared, need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.dims import Dim, shape_str
 from gscompile.ir.graph import Value
@@ -67,7 +68,7 @@ def Gather(data: Tensor, indices: Tensor, axis: int = 0, *, opset: int = 24) -> 
     _need_data("Gather", "data", data, number)
     need_dtype("Gather", "indices", indices, _INDEX)
     _need_axes("Gather", "data", data)
-    return data.builder.take(data, indices, axis_of("Gather", "axis", axis, data.rank))
+    return builder_of(data).take(data, indices, axis_of("Gather", "axis", axis, data.rank))
 
 
 @operator
@@ -81,7 +82,7 @@ def GatherElements(data: Tensor, indices: Tensor, axis: int = 0, *, opset: int =
     _need_data("GatherElements", "data", data, number)
     need_dtype("GatherElements", "indices", indices, _INDEX)
     _need_axes("GatherElements", "data", data)
-    return data.builder.gather(data, indices, axis_of("GatherElements", "axis", axis, data.rank))
+    return builder_of(data).gather(data, indices, axis_of("GatherElements", "axis", axis, data.rank))
 
 
 @operator
@@ -100,7 +101,7 @@ def GatherND(data: Tensor, indices: Tensor, batch_dims: int = 0, *, opset: int =
     limit = min(data.rank, indices.rank) - 1 if number >= 12 else 0
     if not 0 <= batch <= limit:
         raise ShapeError(f"GatherND: batch_dims must be in [0, {limit}]; got {batch}")
-    return data.builder.gather_nd(data, indices, batch_dims=batch)
+    return builder_of(data).gather_nd(data, indices, batch_dims=batch)
 
 
 @operator
@@ -133,7 +134,7 @@ def _scatter_elements(
     need_same_dtype(op, "updates", updates, "data", data)
     _need_axes(op, "data", data)
     a = axis_of(op, "axis", axis, data.rank)
-    return data.builder.scatter(data, indices, updates, a, reduction=compared(op, how, data.dtype))
+    return builder_of(data).scatter(data, indices, updates, a, reduction=compared(op, how, data.dtype))
 
 
 @operator
@@ -150,7 +151,7 @@ def ScatterND(data: Tensor, indices: Tensor, updates: Tensor, reduction: str = "
     need_same_dtype("ScatterND", "updates", updates, "data", data)
     _need_axes("ScatterND", "data", data)
     _need_axes("ScatterND", "indices", indices)
-    return data.builder.scatter_nd(data, indices, updates, reduction=compared("ScatterND", how, data.dtype))
+    return builder_of(data).scatter_nd(data, indices, updates, reduction=compared("ScatterND", how, data.dtype))
 
 
 @operator
@@ -170,7 +171,7 @@ def TensorScatter(
     ``circular``, where it is taken modulo past_cache's extent; a write index below 0 too, as by the reference evaluator, where
     ONNX Runtime refuses it.
     """
-    op, b = "TensorScatter", past_cache.builder
+    op, b = "TensorScatter", builder_of(past_cache)
     number = _opset(op, opset, 24)
     if mode not in ("linear", "circular"):
         raise ArgumentError(f"{op}: mode must be 'linear' or 'circular'; got {mode!r}")

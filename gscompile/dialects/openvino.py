@@ -25,6 +25,7 @@ from gscompile.dialects._rules import (
 )
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
@@ -40,7 +41,7 @@ _HIGHEST = {"float16": float("inf"), "bfloat16": float.fromhex("0x1.fep127")}
 
 def _index(op: str, indices: Value, dtypes: Sequence[str] = INTEGERS) -> Value:
     need_dtype(op, "indices", indices, dtypes)
-    return indices.builder.cast(indices, "int32") if indices.dtype.bits >= 32 else indices
+    return builder_of(indices).cast(indices, "int32") if indices.dtype.bits >= 32 else indices
 
 
 # -- gathers ------------------------------------------------------------------------------------------------------------
@@ -72,7 +73,7 @@ def gather_8(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> V
 def _gather(op: str, data: Value, indices: Value, axis: int, batch_dims: int, negative: bool) -> Value:
     indices = _index(op, indices)
     need_rank(op, "data", data, 1, 8)
-    return data.builder.take(data, indices, axis, batch_dims, bounds="fill", negative=negative)
+    return builder_of(data).take(data, indices, axis, batch_dims, bounds="fill", negative=negative)
 
 
 @operator
@@ -84,7 +85,7 @@ def gather_elements_6(data: Tensor, indices: Tensor, axis: int = 0) -> Value:
     """
     indices = _index("gather_elements_6", indices, _INDEX)
     a = _like_data("gather_elements_6", data, indices, axis)
-    b = data.builder
+    b = builder_of(data)
     what = f"gather_elements_6: indices {shape_str(indices.shape)} like data {shape_str(data.shape)}"
     pairs = enumerate(zip(indices.shape, data.shape, strict=True))
     b._require([("==", i, d, f"{what}, on axis {k}") for k, (i, d) in pairs if k != a])
@@ -101,7 +102,7 @@ def _like_data(op: str, data: Value, indices: Value, axis: int) -> int:
 @operator
 def gather_nd_5(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
     """GatherND-5: :func:`gather_nd_8` with the batch axes of the result made one."""
-    b = data.builder
+    b = builder_of(data)
     found = _gather_nd("gather_nd_5", data, indices, batch_dims)
     merged = (product(found.shape[:batch_dims]), *found.shape[batch_dims:])
     return b.reshape(found, merged) if batch_dims > 1 else found
@@ -129,7 +130,7 @@ def _gather_nd(op: str, data: Value, indices: Value, batch_dims: int) -> Value:
             f"indices {shape_str(indices.shape)}; got {batch}"
         )
     _need_components(op, indices)
-    return data.builder.gather_nd(data, indices, batch_dims=batch)
+    return builder_of(data).gather_nd(data, indices, batch_dims=batch)
 
 
 def _need_components(op: str, indices: Value) -> None:
@@ -146,7 +147,7 @@ def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end
     end_token on a path, is end_token.  A sequence of length 0 or less is all end_token, where the plugin leaves its output as
     it was.  A parent out of ``[0, beam)`` that a path visits is an error, where the plugin reads memory outside step_ids.
     """
-    op, b = "gather_tree_1", step_ids.builder
+    op, b = "gather_tree_1", builder_of(step_ids)
     need_dtype(op, "step_ids", step_ids, (*FLOATS, *INTEGERS))
     for name, x, rank in (("parent_idx", parent_idx, 3), ("max_seq_len", max_seq_len, 1), ("end_token", end_token, 0)):
         need_same_dtype(op, name, x, "step_ids", step_ids)
@@ -177,7 +178,7 @@ def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end
 
 def _later(x: Value, rest: Value, steps: int) -> Value:
     """``out[t] = x[t + steps]``, and of ``rest`` where there is no such step."""
-    return x.builder.concat([x[steps:], rest[:steps]], 0)
+    return builder_of(x).concat([x[steps:], rest[:steps]], 0)
 
 
 # -- scatters -----------------------------------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ def scatter_update_3(data: Tensor, indices: Tensor, updates: Tensor, axis: int) 
     data: rank 1 or more; indices: any integer dtype, rank 1 or more; updates: data's dtype, ``updates.shape = data.shape[:axis] +
     indices.shape + data.shape[axis + 1:]``.  An index out of ``[0, extent)`` is an error.
     """
-    op, b = "scatter_update_3", data.builder
+    op, b = "scatter_update_3", builder_of(data)
     indices = _index(op, indices)
     need_rank(op, "data", data, 1, 8)
     need_rank(op, "indices", indices, 1, 8)
@@ -225,7 +226,7 @@ def scatter_elements_update_12(
 def _scatter_elements(
     op: str, data: Value, indices: Value, updates: Value, axis: int, reduction: str, use_init_val: bool
 ) -> Value:
-    b = data.builder
+    b = builder_of(data)
     indices = _index(op, indices)
     a = _like_data(op, data, indices, axis)
     how, keep = _reduction(op, reduction, _ELEMENTS), flag(op, "use_init_val", use_init_val)
@@ -249,7 +250,7 @@ def _limited(x: Value, reduction: str) -> Value:
     if not x.dtype.is_float:
         return x
     high = _HIGHEST.get(x.dtype.name, float.fromhex("0x1.fffffep127"))
-    return x.builder.where(x < high, x, high) if reduction == "min" else x.builder.where(x > -high, x, -high)
+    return builder_of(x).where(x < high, x, high) if reduction == "min" else builder_of(x).where(x > -high, x, -high)
 
 
 def _reduction(op: str, reduction: str, table: dict[str, str]) -> str:
@@ -280,7 +281,7 @@ def scatter_nd_update_15(data: Tensor, indices: Tensor, updates: Tensor, reducti
 
 
 def _scatter_nd(op: str, data: Value, indices: Value, updates: Value, reduction: str) -> Value:
-    b = data.builder
+    b = builder_of(data)
     indices = _index(op, indices, _INDEX)
     need_rank(op, "data", data, 1, 8)
     need_rank(op, "indices", indices, 1, 8)

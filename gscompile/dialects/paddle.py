@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from gscompile.dialects._rules import FLOATS, from_zero, need_dtype, need_rank, need_same_dtype, without_nan
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, operator
 from gscompile.ir.dims import Dim, as_shape, product, shape_str
 from gscompile.ir.graph import Value
@@ -39,7 +40,7 @@ def _list(op: str, index: Value) -> Value:
     if index.rank == 2:
         if isinstance(index.shape[1], int) and index.shape[1] != 1:
             raise ShapeError(f"{op}: index of rank 2 must have shape (n, 1); got {shape_str(index.shape)}")
-        return index.builder.squeeze(index, 1)
+        return builder_of(index).squeeze(index, 1)
     need_rank(op, "index", index, 0, 2)
     return index
 
@@ -51,7 +52,7 @@ def gather(x: Tensor, index: Tensor, axis: int | None = None, name: str | None =
     x: rank 1 or more; index: shape (n,), (n, 1) or (), the last of which drops the axis.
     """
     need_rank("gather", "x", x, 1, 8)
-    return x.builder.take(x, _list("gather", index), 0 if axis is None else axis)
+    return builder_of(x).take(x, _list("gather", index), 0 if axis is None else axis)
 
 
 @operator
@@ -59,14 +60,14 @@ def index_select(x: Tensor, index: Tensor, axis: int = 0, name: str | None = Non
     """Slices of x at index along axis; x: rank 1 or more; index: shape (n,) or (n, 1)."""
     need_rank("index_select", "x", x, 1, 8)
     need_rank("index_select", "index", index, 1, 2)
-    return x.builder.take(x, _list("index_select", index), axis)
+    return builder_of(x).take(x, _list("index_select", index), axis)
 
 
 @operator
 def gather_nd(x: Tensor, index: Tensor, name: str | None = None) -> Value:
     """Slices of x at the index vectors along index's last axis: ``out.shape = index.shape[:-1] + x.shape[m:]``."""
     need_dtype("gather_nd", "index", index, _INDEX)
-    return x.builder.gather_nd(x, index)
+    return builder_of(x).gather_nd(x, index)
 
 
 @operator
@@ -78,7 +79,7 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
     x: rank 1 or more; index: shape (n,), (n, 1), or () for one row; updates: x's dtype, ``updates.shape = (n,) + x.shape[1:]``,
     or more rows, of which the rest is left out; for an index of shape (), ``x.shape[1:]``.
     """
-    b = x.builder
+    b = builder_of(x)
     need_dtype("scatter", "x", x, _SCATTER)
     need_same_dtype("scatter", "updates", updates, "x", x)
     need_rank("scatter", "x", x, 1, 8)
@@ -94,7 +95,7 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
 @operator
 def scatter_nd(index: Tensor, updates: Tensor, shape: Sequence[Size], name: str | None = None) -> Value:
     """:func:`scatter_nd_add` to zeros of a shape, a list of ints (or, with values, of symbolic sizes)."""
-    base = updates.builder.zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
+    base = builder_of(updates).zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
     return _scatter_nd_add("scatter_nd", base, index, updates)
 
 
@@ -108,7 +109,7 @@ def _scatter_nd_add(op: str, x: Value, index: Value, updates: Value) -> Value:
     need_dtype(op, "index", index, _INDEX)
     need_dtype(op, "updates", updates, _ND_ADD)
     need_same_dtype(op, "updates", updates, "x", x)
-    return x.builder.scatter_nd(x, index, updates, reduction="add")
+    return builder_of(x).scatter_nd(x, index, updates, reduction="add")
 
 
 @operator
@@ -117,7 +118,7 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: int, broadcast: bool = T
 
     arr, indices: one rank, 1 or more.  broadcast: on the other axes extents of 1 stretch; otherwise indices' are at most arr's.
     """
-    b = arr.builder
+    b = builder_of(arr)
     need_dtype("take_along_axis", "indices", indices, _INDEX)
     a = _axis("take_along_axis", arr, indices, axis)
     if flag("take_along_axis", "broadcast", broadcast):
@@ -146,7 +147,7 @@ def put_along_axis(
     of 1, unless indices are longer than arr somewhere: then values take theirs.  Otherwise indices are at most arr's extents on
     the other axes and at most values' on all, and what is left of values is not used; a number stands for as many as needed.
     """
-    op, b = "put_along_axis", arr.builder
+    op, b = "put_along_axis", builder_of(arr)
     if reduce not in _REDUCE:
         raise ArgumentError(f"{op}: reduce must be {' or '.join(_REDUCE)}; got {reduce!r}")
     need_dtype(op, "indices", indices, _INDEX)
@@ -177,7 +178,7 @@ def put_along_axis(
 
 def _first(arr: Value, indices: Value, axis: int) -> Value:
     """Which of the points that hit an element comes first."""
-    b = arr.builder
+    b = builder_of(arr)
     number = b.reshape(b.iota((product(indices.shape),)), indices.shape)
     least = b.scatter(b.full(arr.shape, 2**63 - 1, "int64"), indices, number, axis, reduction="min")
     return b.gather(least, indices, axis) == number

@@ -42,6 +42,7 @@ from gscompile.dialects._rules import (
 )
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import int_of, named
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, operator
 from gscompile.ir.dims import Dim, as_shape, product, shape_str
 from gscompile.ir.graph import Value
@@ -94,7 +95,7 @@ def gather(
     as 0, and indices are not checked where the result is empty.  Batch axes have equal extents; XLA takes some others too.  From
     an empty axis ``"xla"`` gets zeros, of ``params.shape`` without the axis where batch_dims is 0.
     """
-    b = params.builder
+    b = builder_of(params)
     bounds = _bounds("gather", _GATHER_BOUNDS, device)
     need_dtype("gather", "indices", indices, _GATHER_INDEX)
     need_rank("gather", "params", params, 1, 8)
@@ -127,7 +128,7 @@ def gather_nd(
     params without elements are refused; for ``"xla"`` those that index an empty axis give zeros of ``params.shape[1:]``, without
     batch axes.
     """
-    b = params.builder
+    b = builder_of(params)
     bounds = _bounds("gather_nd", _GATHER_BOUNDS, device, bad_indices_policy)
     need_dtype("gather_nd", "indices", indices, _GATHER_INDEX)
     need_rank("gather_nd", "params", params, 1, 8)
@@ -174,7 +175,7 @@ def scatter_nd(
     rank 1 or more.  indices has rank 2 or more, but for ``"xla"``, where rank 1 is one vector.  Duplicates are summed; bool
     sums are *or*.
     """
-    base = updates.builder.zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
+    base = builder_of(updates).zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
     return _scatter("scatter_nd", base, indices, updates, "add", device, bad_indices_policy)
 
 
@@ -275,10 +276,12 @@ def _scatter(
         )
     if updates.rank == 0 and reduction in ("update", "add"):
         m = int_of(op, "the length of a vector", depth)
-        updates = base.builder.broadcast_to(updates, [*indices.shape[:-1], *base.shape[m:]])
+        updates = builder_of(base).broadcast_to(updates, [*indices.shape[:-1], *base.shape[m:]])
     if reduction in ("min", "max"):
         updates = without_nan(updates, reduction)
-    return base.builder.scatter_nd(base, indices, updates, reduction=beaten(reduction), bounds=bounds, negative=False)
+    return builder_of(base).scatter_nd(
+        base, indices, updates, reduction=beaten(reduction), bounds=bounds, negative=False
+    )
 
 
 def _no_bool(op: str, x: Value) -> None:
@@ -341,7 +344,7 @@ def unsorted_segment_mean(
     total, count = _total_and_count("unsorted_segment_mean", data, segment_ids, num_segments, device)
     if data.dtype.is_integer:
         wide = "float32" if data.dtype.bits <= 16 else "float64"
-        total, count = data.builder.cast(total, wide), data.builder.cast(count, wide)
+        total, count = builder_of(data).cast(total, wide), builder_of(data).cast(count, wide)
     return total / count
 
 
@@ -353,12 +356,12 @@ def unsorted_segment_sqrt_n(
     if not data.dtype.is_float:
         raise DTypeError(f"unsorted_segment_sqrt_n: data must have a float dtype; got {data.dtype}")
     total, count = _total_and_count("unsorted_segment_sqrt_n", data, segment_ids, num_segments, device)
-    return total / data.builder.sqrt(count)
+    return total / builder_of(data).sqrt(count)
 
 
 def _total_and_count(op: str, data: Value, ids: Value, num_segments: int, device: str) -> tuple[Value, Value]:
     """The sums of segments, and the number of slices in each, at least 1, of a shape that broadcasts against them."""
-    b = data.builder
+    b = builder_of(data)
     total = _unsorted(op, data, ids, num_segments, "add", 0, device, _GATHER_INDEX)
     count = _unsorted(op, b.full(ids.shape, 1, data.dtype), ids, num_segments, "add", 0, device, _GATHER_INDEX)
     shape = (count.shape[0], *(1 for _ in total.shape[1:]))
@@ -384,7 +387,7 @@ def _unsorted(
     device: str,
     dtypes: Sequence[str],
 ) -> Value:
-    b = data.builder
+    b = builder_of(data)
     bounds = _bounds(op, _SCATTER_BOUNDS, device)
     need_dtype(op, "segment_ids", ids, dtypes)
     _no_bool(op, data)
@@ -481,7 +484,7 @@ def _segment_min(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value
 
 @operator
 def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
-    b = data.builder
+    b = builder_of(data)
     total = _sorted("segment_mean", data, segment_ids, num_segments, "add", 0)
     ones = b.full(segment_ids.shape, 1, "int64" if data.dtype.is_float else data.dtype)
     count = b.cast(b.maximum(_sorted("segment_mean", ones, segment_ids, num_segments, "add", 0), 1), data.dtype)
@@ -490,7 +493,7 @@ def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Valu
 
 
 def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str, gap: float) -> Value:
-    b = data.builder
+    b = builder_of(data)
     need_dtype(op, "segment_ids", ids, _INDEX)
     need_rank(op, "segment_ids", ids, 1)
     need_rank(op, "data", data, 1, 8)

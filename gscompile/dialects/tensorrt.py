@@ -16,6 +16,7 @@ from enum import Enum
 from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import int_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.dims import dim_max
 from gscompile.ir.graph import Value
@@ -67,7 +68,7 @@ def add_gather_v2(
 
 
 def _gather(op: str, x: Value, indices: Value, mode: GatherMode | str, axis: int, elementwise: int) -> Value:
-    b = x.builder
+    b = builder_of(x)
     how = _mode(op, GatherMode, mode)
     need_dtype(op, "input", x, _DATA)
     need_dtype(op, "indices", indices, _INDEX)
@@ -104,7 +105,7 @@ def add_scatter(data: Tensor, indices: Tensor, updates: Tensor, mode: ScatterMod
     ND: slices at the index vectors along indices' last axis, ONNX ScatterND: ``updates.shape = indices.shape[:-1] +
     data.shape[m:]``; axis has no effect.
     """
-    op, b = "add_scatter", data.builder
+    op, b = "add_scatter", builder_of(data)
     how = _mode(op, ScatterMode, mode)
     need_dtype(op, "data", data, _DATA)
     need_dtype(op, "indices", indices, _INDEX)

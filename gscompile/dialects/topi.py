@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from gscompile.dialects._rules import INTEGERS, compared, need_dtype, need_rank, need_same_dtype, rounding
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.computation import Computation
@@ -38,7 +39,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Value:
     need_rank("gather", "indices", indices, data.rank)
     if indices.shape[axis] == 0:
         raise ShapeError(f"gather: indices must have an element on axis {axis}; got {shape_str(indices.shape)}")
-    return data.builder.gather(data, indices, axis, negative=False)
+    return builder_of(data).gather(data, indices, axis, negative=False)
 
 
 @operator
@@ -47,7 +48,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
 
     Result: ``indices.shape[1:] + a.shape[batch_dims + m:]``.  The batch axes have equal extents.
     """
-    b = a.builder
+    b = builder_of(a)
     need_dtype("gather_nd", "indices", indices, INTEGERS)
     need_rank("gather_nd", "indices", indices, 1, 8)
     batch, m = int_of("gather_nd", "batch_dims", batch_dims), indices.shape[0]
@@ -74,7 +75,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
     batch_dims: in every mode; TOPI has it in ``"clip"`` only.  It has no effect without an axis.  ``"nan"`` works without an axis
     too, where TOPI does not compile.
     """
-    b = a.builder
+    b = builder_of(a)
     need_dtype("take", "indices", indices, INTEGERS)
     if mode == "nan" and not a.dtype.is_float:
         raise DTypeError(f"take: mode 'nan' needs a floating-point dtype; got {a.dtype}")
@@ -100,7 +101,7 @@ def scatter_elements(data: Tensor, indices: Tensor, updates: Tensor, axis: int =
     and those after it, in data as in indices: where indices are shorter on any but the outermost of them, a position goes to the
     cell that has its number.
     """
-    op, b = "scatter_elements", data.builder
+    op, b = "scatter_elements", builder_of(data)
     need_dtype(op, "indices", indices, INTEGERS)
     need_same_dtype(op, "updates", updates, "data", data)
     if reduction not in _REDUCTIONS:
@@ -136,7 +137,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Val
 
     updates: ``indices.shape[1:] + data.shape[m:]``, data's dtype.
     """
-    b = data.builder
+    b = builder_of(data)
     need_dtype("scatter_nd", "indices", indices, INTEGERS)
     need_rank("scatter_nd", "indices", indices, 1, 8)
     need_same_dtype("scatter_nd", "updates", updates, "data", data)
@@ -161,7 +162,7 @@ def index_put(data: Tensor, indices: Sequence[Tensor] | Tensor, values: Tensor, 
     values: data's dtype, and as many elements as the broadcast indices, in row-major order (TOPI does not look at its shape).
     A negative index counts from the end.
     """
-    b = data.builder
+    b = builder_of(data)
     each = [indices] if isinstance(indices, Value) else list(indices)
     if len(each) != data.rank:
         raise ShapeError(f"index_put: data {shape_str(data.shape)} needs {data.rank} indices; got {len(each)}")
@@ -178,4 +179,4 @@ def index_put(data: Tensor, indices: Sequence[Tensor] | Tensor, values: Tensor, 
 
 def _bounded(index: Value) -> Value:
     """An index that int64 holds; what is too large stays out of range."""
-    return index.builder.minimum(index, 1 << 62) if index.dtype.name == "uint64" else index
+    return builder_of(index).minimum(index, 1 << 62) if index.dtype.name == "uint64" else index

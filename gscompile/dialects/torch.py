@@ -16,6 +16,7 @@ from typing import Any
 from gscompile.dialects._rules import from_zero, need_dtype, need_rank, need_same_dtype, rounding
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.dims import Dim, product, shape_str
 from gscompile.ir.graph import Value
@@ -32,7 +33,7 @@ def _dim(op: str, dim: int, x: Value) -> int:
 
 
 def _at_least_1d(x: Value) -> Value:
-    return x.builder.reshape(x, (1,)) if x.rank == 0 else x
+    return builder_of(x).reshape(x, (1,)) if x.rank == 0 else x
 
 
 def _is_empty(x: Value) -> bool:
@@ -51,7 +52,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
     index: input's rank, on the other axes at most input's extents; result: index's shape.
     """
-    b = input.builder
+    b = builder_of(input)
     need_dtype("gather", "index", index, _INDEX)
     axis = _dim("gather", dim, input)
     if _is_empty(index):
@@ -66,7 +67,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Va
 
     Without ``dim``, both are taken flat, and an index must be in range.
     """
-    b = input.builder
+    b = builder_of(input)
     need_dtype("take_along_dim", "indices", indices, ("int64",))
     if dim is None:
         return b.take(b.reshape(input, (-1,)), b.reshape(indices, (-1,)), negative=False)
@@ -79,7 +80,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Va
 
 def _broadcast_others(op: str, x: Value, index: Value, axis: int) -> tuple[Value, Value]:
     """Both, with the extents on all axes but one broadcast to each other."""
-    b = x.builder
+    b = builder_of(x)
     common = b._broadcast(op, [_without(x.shape, axis), _without(index.shape, axis)])
     both = [(*common[:axis], v.shape[axis], *common[axis:]) for v in (x, index)]
     return b.broadcast_to(x, both[0]), b.broadcast_to(index, both[1])
@@ -123,7 +124,7 @@ def scatter_reduce(
 def _scatter(
     op: str, input: Value, dim: int, index: Value, src: Value | float, reduction: str, include_self: bool
 ) -> Value:
-    b = input.builder
+    b = builder_of(input)
     need_dtype(op, "index", index, _INDEX)
     axis = _dim(op, dim, input)
     if isinstance(src, Value):
@@ -154,13 +155,13 @@ def _is_short(x: Value) -> bool:
 
 def _quotient(total: Value, count: Value) -> Value:
     """A mean of 16-bit floats: sum and count round before they are divided."""
-    return total / total.builder.cast(count, total.dtype)
+    return total / builder_of(total).cast(count, total.dtype)
 
 
 @operator
 def index_select(input: Tensor, dim: int, index: Tensor) -> Value:
     """The slices of input at index along dim; index: at most 1-D."""
-    b = input.builder
+    b = builder_of(input)
     need_dtype("index_select", "index", index, _INDEX)
     need_rank("index_select", "index", index, 0, 1)
     axis = _dim("index_select", dim, input)
@@ -208,7 +209,7 @@ def _index_put(
     include_self: bool,
     dtypes: Sequence[str],
 ) -> Value:
-    b = input.builder
+    b = builder_of(input)
     need_dtype(op, "index", index, dtypes)
     need_rank(op, "index", index, 0, 1)
     need_same_dtype(op, "source", source, "input", input)
@@ -235,7 +236,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) ->
 
     value: a number or a 0-d tensor, which is cast to input's dtype.
     """
-    b = input.builder
+    b = builder_of(input)
     need_dtype("index_fill", "index", index, ("int64",))
     need_rank("index_fill", "index", index, 0, 1)
     axis = _dim("index_fill", dim, input)
@@ -251,7 +252,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) ->
 @operator
 def take(input: Tensor, index: Tensor) -> Value:
     """Elements of input taken flat; a negative index counts from the end; index: int64; result: index's shape."""
-    b = input.builder
+    b = builder_of(input)
     need_dtype("take", "index", index, ("int64",))
     return b.take(b.reshape(input, (-1,)), index)
 
@@ -262,7 +263,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
     source: as many elements as index.
     """
-    b = input.builder
+    b = builder_of(input)
     need_dtype("put", "index", index, ("int64",))
     need_same_dtype("put", "source", source, "input", input)
     flat, i, s = (b.reshape(v, (-1,)) for v in (input, index, source))
@@ -276,7 +277,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor | float, 
     A negative index counts from the end.  A single bool mask is taken where values is one element: the number of elements
     that a mask picks is not known before it is read.
     """
-    b = input.builder
+    b = builder_of(input)
     if not 1 <= len(indices) <= max(input.rank, 1):
         raise ShapeError(f"index_put: indices must be 1 to {input.rank} tensors; got {len(indices)}")
     if isinstance(values, Value):
@@ -294,7 +295,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor | float, 
 
 
 def _masked_put(input: Value, indices: Sequence[Value], values: Value | float, accumulate: bool) -> Value:
-    b = input.builder
+    b = builder_of(input)
     mask = indices[0]
     if len(indices) != 1 or (isinstance(values, Value) and product(values.shape) != 1):
         raise ArgumentError("index_put: a bool mask must be the only index, and values one element")
@@ -322,7 +323,7 @@ def embedding(
     padding_idx only concerns gradients.  max_norm would rewrite weight, and is refused.
     """
     _embedding_rules("embedding", input, weight, padding_idx, max_norm)
-    return input.builder.take(weight, input, negative=False)
+    return builder_of(input).take(weight, input, negative=False)
 
 
 def _embedding_rules(op: str, input: Value, weight: Value, padding_idx: int | None, max_norm: float | None) -> None:
@@ -355,7 +356,7 @@ def embedding_bag(
     include_last_offset.  Entries equal to padding_idx are left out, and not counted.  per_sample_weights: input's shape,
     weight's dtype, with ``mode="sum"``.  An offset outside [0, k] is an error, whatever PyTorch makes of it.
     """
-    op, b = "embedding_bag", weight.builder
+    op, b = "embedding_bag", builder_of(weight)
     _embedding_rules(op, input, weight, padding_idx, max_norm)
     if mode not in ("sum", "mean", "max"):
         raise ArgumentError(f"{op}: mode must be 'sum', 'mean' or 'max'; got {mode!r}")
@@ -388,7 +389,7 @@ def embedding_bag(
 
 def _bags(op: str, input: Value, offsets: Value | None, include_last_offset: bool) -> Callable[[Value, str], Value]:
     """What reduces the rows of each bag."""
-    b = input.builder
+    b = builder_of(input)
     if input.rank == 2:
         if offsets is not None:
             raise ArgumentError(f"{op}: offsets go with a 1-D input; got {shape_str(input.shape)}")

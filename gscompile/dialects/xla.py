@@ -20,6 +20,7 @@ from typing import Any
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import flag, int_of, ints_of
+from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Tensor, operator
 from gscompile.ir.computation import Computation
@@ -99,7 +100,7 @@ def gather(
     map = _map(
         operand.rank, start_indices.rank, offset, windows, collapsed, batching, indices_batching, index_map, vector
     )
-    return operand.builder.gather_map(operand, start_indices, map, bounds="clip", negative=False)
+    return builder_of(operand).gather_map(operand, start_indices, map, bounds="clip", negative=False)
 
 
 def scatter(
@@ -249,7 +250,7 @@ def _scatter(
     sizes = [points[w] for w in window]
     map = _map(first.rank, indices.rank, window, sizes, inserted, batching, indices_batching, index_map, vector)
     joint = isinstance(computed, Computation)
-    b = first.builder
+    b = builder_of(first)
     return [
         b._scatter(
             op,
@@ -366,7 +367,7 @@ def _batches(
         f"{op}: {name} must have as many entries as the other tensor's batching dims, {len(batching)}; "
         f"got {tuple(indices_batching)}",
     )
-    operand.builder._require(
+    builder_of(operand)._require(
         [
             (
                 "==",

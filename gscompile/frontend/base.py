@@ -126,7 +126,7 @@ class GraphBuilder:
     def _value(self, op: str, argument: str, x: Operand) -> Value:
         """A value of this builder; arrays become constants, Python scalars constants of NumPy's default dtype."""
         if isinstance(x, Value):
-            if x.builder is not self:
+            if x.builder is not self._self():
                 raise GraphError(
                     f"{op}: {argument} is {x.name!r} of builder {x.builder.name!r}; it must belong to this builder, {self.name!r}"
                 )

@@ -114,3 +114,9 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
 
 
 NetBuilder = Builder
+
+
+def builder_of(x: Value) -> Builder:
+    """The builder that a value was made by."""
+    assert isinstance(x.builder, Builder)
+    return x.builder

@@ -35,6 +35,7 @@ import numpy as np
 
 from gscompile.compiler.targets import for_device
 from gscompile.errors import ArgumentError, GSError
+from gscompile.frontend.builder import Builder, builder_of
 from gscompile.ir.graph import Value
 from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
@@ -42,7 +43,6 @@ from gscompile.runtime.arrays import VIEWERS, View
 
 if TYPE_CHECKING:
     from gscompile.build import Module
-    from gscompile.frontend.builder import Builder
 
 Tensor: TypeAlias = Value  # for a caller also an array of whatever library
 Size: TypeAlias = Any  # an int; in a graph also a symbolic size
@@ -346,7 +346,7 @@ class Call:
 
     def builder(self) -> Builder | None:
         """The graph that the call adds to; None where all its tensors are arrays."""
-        return next((x.builder for _, x in self.operands() if isinstance(x, Value)), None)
+        return next((builder_of(x) for _, x in self.operands() if isinstance(x, Value)), None)
 
     def lengths(self) -> Iterator[tuple[str, int]]:
         """The sizes, with names; those of a sequence as ``name_0, name_1, ..``."""
@@ -433,8 +433,6 @@ class Call:
 
     def trace(self, names: Sequence[str], views: Sequence[View], pattern: Pattern) -> Builder:
         """The graph of a call with arrays: an input for each."""
-        from gscompile.frontend.builder import Builder
-
         b = Builder(self.op)
         types = zip(names, pattern, views, strict=True)
         inputs = [b.input("out_" if n == "out" else n, shape, v.dtype) for n, shape, v in types]

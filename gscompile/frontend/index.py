@@ -10,7 +10,7 @@ from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axis_of, flag, int_of, ints_of, scalar_of
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.bounds import bounds as bounds_of
-from gscompile.ir.dims import Shape, product, shape_str
+from gscompile.ir.dims import Shape, product, shape_str, shape_symbols
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
 from gscompile.ir.ops.addressing import Addressing
@@ -318,7 +318,8 @@ class IndexOps(GraphBuilder):
         if policy in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP) and isinstance(points, int) and points > 0:
             for k, axis in enumerate(map.indexed_axes):
                 if data.shape[axis] == 0:
-                    raise empty_axis(self._scope or op, data, index, map, k)
+                    symbols = shape_symbols(*(v.shape for v in self._values))
+                    raise empty_axis(self._scope or op, data, index, map, k, symbols)
         return Addressing(map, policy, flag(op, "negative", negative))
 
     # -- the maps, from a user's arguments

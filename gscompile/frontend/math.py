@@ -16,12 +16,19 @@ from typing import Any
 from gscompile.errors import ArgumentError
 from gscompile.frontend.base import GraphBuilder, Operand, named
 from gscompile.ir.graph import Value
+from gscompile.ir.ops.elementwise import POINTWISE
 from gscompile.ir.ops.movement import Cast
 from gscompile.ir.types import TensorType, dtype
 
 
 class MathOps(GraphBuilder):
     """One method a row of the table."""
+
+    def pointwise(self, function: str, *operands: Operand) -> Value:
+        """The row of that name, applied to operands that broadcast."""
+        if function not in POINTWISE:
+            raise ArgumentError(f"pointwise: unknown function {function!r}; known: {', '.join(POINTWISE)}")
+        return self._pointwise(function, *operands)
 
     def add(self, x: Operand, y: Operand) -> Value:
         """x + y."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gscompile.errors import GraphError
 from gscompile.ir.dims import Constraint, Shape, shape_str, shape_symbols
@@ -12,8 +12,16 @@ from gscompile.ir.ops.base import Operator
 from gscompile.ir.ops.leaf import Constant, Input
 from gscompile.ir.types import DType, TensorType
 
-if TYPE_CHECKING:
-    from gscompile.frontend.builder import Builder
+
+class Operators(Protocol):
+    """What a value needs of its builder, so that Python's operators build more of the graph."""
+
+    @property
+    def name(self) -> str: ...
+
+    def pointwise(self, function: str, *operands: Any) -> Value: ...
+
+    def getitem(self, x: Any, key: Any) -> Value: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -32,7 +40,7 @@ class Value:
     type: TensorType
     op: Operator
     args: tuple[Value, ...]
-    builder: Builder = field(repr=False)
+    builder: Operators = field(repr=False)
     scope: str = ""
 
     @property
@@ -51,106 +59,106 @@ class Value:
         return f"<{self.name}: {self.type} = {self.op.name}>"
 
     def __add__(self, other: Any) -> Value:
-        return self.builder.add(self, other)
+        return self.builder.pointwise("add", self, other)
 
     def __radd__(self, other: Any) -> Value:
-        return self.builder.add(other, self)
+        return self.builder.pointwise("add", other, self)
 
     def __sub__(self, other: Any) -> Value:
-        return self.builder.sub(self, other)
+        return self.builder.pointwise("sub", self, other)
 
     def __rsub__(self, other: Any) -> Value:
-        return self.builder.sub(other, self)
+        return self.builder.pointwise("sub", other, self)
 
     def __mul__(self, other: Any) -> Value:
-        return self.builder.mul(self, other)
+        return self.builder.pointwise("mul", self, other)
 
     def __rmul__(self, other: Any) -> Value:
-        return self.builder.mul(other, self)
+        return self.builder.pointwise("mul", other, self)
 
     def __truediv__(self, other: Any) -> Value:
-        return self.builder.div(self, other)
+        return self.builder.pointwise("div", self, other)
 
     def __rtruediv__(self, other: Any) -> Value:
-        return self.builder.div(other, self)
+        return self.builder.pointwise("div", other, self)
 
     def __floordiv__(self, other: Any) -> Value:
-        return self.builder.floordiv(self, other)
+        return self.builder.pointwise("floordiv", self, other)
 
     def __rfloordiv__(self, other: Any) -> Value:
-        return self.builder.floordiv(other, self)
+        return self.builder.pointwise("floordiv", other, self)
 
     def __mod__(self, other: Any) -> Value:
-        return self.builder.mod(self, other)
+        return self.builder.pointwise("mod", self, other)
 
     def __rmod__(self, other: Any) -> Value:
-        return self.builder.mod(other, self)
+        return self.builder.pointwise("mod", other, self)
 
     def __pow__(self, other: Any) -> Value:
-        return self.builder.pow(self, other)
+        return self.builder.pointwise("pow", self, other)
 
     def __rpow__(self, other: Any) -> Value:
-        return self.builder.pow(other, self)
+        return self.builder.pointwise("pow", other, self)
 
     def __and__(self, other: Any) -> Value:
-        return self.builder.bitwise_and(self, other)
+        return self.builder.pointwise("bitwise_and", self, other)
 
     def __rand__(self, other: Any) -> Value:
-        return self.builder.bitwise_and(other, self)
+        return self.builder.pointwise("bitwise_and", other, self)
 
     def __or__(self, other: Any) -> Value:
-        return self.builder.bitwise_or(self, other)
+        return self.builder.pointwise("bitwise_or", self, other)
 
     def __ror__(self, other: Any) -> Value:
-        return self.builder.bitwise_or(other, self)
+        return self.builder.pointwise("bitwise_or", other, self)
 
     def __xor__(self, other: Any) -> Value:
-        return self.builder.bitwise_xor(self, other)
+        return self.builder.pointwise("bitwise_xor", self, other)
 
     def __rxor__(self, other: Any) -> Value:
-        return self.builder.bitwise_xor(other, self)
+        return self.builder.pointwise("bitwise_xor", other, self)
 
     def __lshift__(self, other: Any) -> Value:
-        return self.builder.left_shift(self, other)
+        return self.builder.pointwise("left_shift", self, other)
 
     def __rlshift__(self, other: Any) -> Value:
-        return self.builder.left_shift(other, self)
+        return self.builder.pointwise("left_shift", other, self)
 
     def __rshift__(self, other: Any) -> Value:
-        return self.builder.right_shift(self, other)
+        return self.builder.pointwise("right_shift", self, other)
 
     def __rrshift__(self, other: Any) -> Value:
-        return self.builder.right_shift(other, self)
+        return self.builder.pointwise("right_shift", other, self)
 
     def __pos__(self) -> Value:
         return self
 
     def __neg__(self) -> Value:
-        return self.builder.neg(self)
+        return self.builder.pointwise("neg", self)
 
     def __abs__(self) -> Value:
-        return self.builder.abs(self)
+        return self.builder.pointwise("abs", self)
 
     def __invert__(self) -> Value:
-        return self.builder.bitwise_not(self)
+        return self.builder.pointwise("bitwise_not", self)
 
     def __eq__(self, other: object) -> Value:  # type: ignore[override]
-        return self.builder.eq(self, other)
+        return self.builder.pointwise("eq", self, other)
 
     def __ne__(self, other: object) -> Value:  # type: ignore[override]
-        return self.builder.ne(self, other)
+        return self.builder.pointwise("ne", self, other)
 
     def __lt__(self, other: Any) -> Value:
-        return self.builder.lt(self, other)
+        return self.builder.pointwise("lt", self, other)
 
     def __le__(self, other: Any) -> Value:
-        return self.builder.le(self, other)
+        return self.builder.pointwise("le", self, other)
 
     def __gt__(self, other: Any) -> Value:
-        return self.builder.gt(self, other)
+        return self.builder.pointwise("gt", self, other)
 
     def __ge__(self, other: Any) -> Value:
-        return self.builder.ge(self, other)
+        return self.builder.pointwise("ge", self, other)
 
     __hash__ = object.__hash__
     __array_ufunc__ = None  # a NumPy array on the left leaves the operation to this class

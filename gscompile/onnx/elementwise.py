@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from gscompile.errors import ArgumentError, ShapeError
+from gscompile.frontend.builder import builder_of
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.onnx.node import Convert, Node, dtype_of, operator
@@ -96,7 +97,7 @@ def div(n: Node) -> Value:
 
 def truncated_quotient(x: Value, y: Value) -> Value:
     """The quotient of integers rounded towards zero; 0 where y is 0."""
-    b = x.builder
+    b = builder_of(x)
     down = b.floordiv(x, y)
     if x.dtype.kind == "u":
         return down
@@ -181,18 +182,18 @@ def cast_like(n: Node) -> Value:
 
 def _expm1(x: Value) -> Value:
     """e**x - 1, as exact near 0 as tanh is: tanh(x / 2) (e**x + 1).  For x at most 0."""
-    b = x.builder
+    b = builder_of(x)
     return b.tanh(x * 0.5) * (b.exp(x) + 1.0)
 
 
 def _softplus(x: Value) -> Value:
-    b = x.builder
+    b = builder_of(x)
     return b.relu(x) + b.log(b.exp(-b.abs(x)) + 1.0)
 
 
 def _negative(x: Value) -> Value:
     """min(x, 0)."""
-    return x.builder.minimum(x, 0.0)
+    return builder_of(x).minimum(x, 0.0)
 
 
 operator("Softplus")(lambda n: _softplus(n[0]))
@@ -257,7 +258,7 @@ def along_axis(n: Node) -> tuple[Value, Any]:
 
 
 def _shifted(x: Value, axes: Any) -> Value:
-    return x - x.builder.max(x, axes, keepdims=True) if axes else x - x
+    return x - builder_of(x).max(x, axes, keepdims=True) if axes else x - x
 
 
 @operator("Softmax")

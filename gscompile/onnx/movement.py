@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gscompile.errors import ArgumentError, GraphError, ShapeError
+from gscompile.frontend.builder import builder_of
 from gscompile.ir.dims import Dim, SymDim, ceildiv, dim_max, dim_min, exact_quotient, product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.types import DTYPES
@@ -239,7 +240,7 @@ def _pad_constant(n: Node, x: Value, low: list[int], high: list[int]) -> Value:
 
 def _pad_moved(x: Value, axis: int, low: int, high: int, mode: str) -> Value:
     """An axis that goes on with elements of its own."""
-    b, d = x.builder, x.shape[axis]
+    b, d = builder_of(x), x.shape[axis]
     if d == 0:
         raise ShapeError(f"mode {mode!r} cannot continue an empty axis; shape {shape_str(x.shape)}")
     at = b.iota((d + (low + high),)) - low

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from gscompile.errors import ArgumentError, ShapeError
+from gscompile.frontend.builder import builder_of
 from gscompile.ir.graph import Value
 from gscompile.onnx.node import Node, operator
 
 
 def _channels(x: Value, v: Value) -> Value:
     """A vector with an element for each channel (axis 1), so that it broadcasts with x."""
-    return x.builder.reshape(v, (-1, *(1 for _ in range(x.rank - 2))))
+    return builder_of(x).reshape(v, (-1, *(1 for _ in range(x.rank - 2))))
 
 
 @operator("BatchNormalization", note="training_mode must be 0; before opset 7, is_test must be 1; before 9, spatial")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gscompile.errors import ArgumentError, ShapeError
+from gscompile.frontend.builder import builder_of
 from gscompile.ir.dims import Dim, shape_str
 from gscompile.ir.graph import Value
 from gscompile.onnx.node import Node, operator
@@ -15,7 +16,7 @@ from gscompile.onnx.node import Node, operator
 
 def wide(x: Value) -> Value:
     """In the type that its products are added in."""
-    return x.builder.cast(x, "float32") if x.dtype.is_float and x.dtype.bits == 16 else x
+    return builder_of(x).cast(x, "float32") if x.dtype.is_float and x.dtype.bits == 16 else x
 
 
 @operator("MatMul")
@@ -34,7 +35,7 @@ def matmul(n: Node) -> Value:
 
 def product(x: Value, y: Value) -> Value:
     """Matrices times matrices, in the last two axes; those before broadcast."""
-    b = x.builder
+    b = builder_of(x)
     b._require(
         [("==", y.shape[-2], x.shape[-1], f"{shape_str(x.shape)} times {shape_str(y.shape)}: the inner extents")]
     )
@@ -58,7 +59,7 @@ def gemm(n: Node) -> Value:
 
 def scaled(x: Value, factor: float) -> Value:
     """x times a factor, in x's dtype; of integers, truncated."""
-    return x if factor == 1 else x.builder.cast(x * factor, x.dtype)
+    return x if factor == 1 else builder_of(x).cast(x * factor, x.dtype)
 
 
 @operator("Einsum", 12)
@@ -114,7 +115,7 @@ def spelled(term: str, dots: list[str], equation: str) -> list[str]:
 
 def diagonal(x: Value, term: list[str]) -> Value:
     """The elements at which axes of one letter have one coordinate, on the first of these axes."""
-    b = x.builder
+    b = builder_of(x)
     letters = list(term)
     for c in sorted(set(term)):
         while letters.count(c) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from gscompile.frontend.builder import builder_of
 from gscompile.ir.dims import product
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reduce import reduced_shape
@@ -36,12 +37,12 @@ def _reduction(body: Body) -> Callable[[Node], Value]:
 
 
 def _wide(x: Value) -> Value:
-    return x.builder.cast(x, "float32") if x.dtype.is_float and x.dtype.bits == 16 else x
+    return builder_of(x).cast(x, "float32") if x.dtype.is_float and x.dtype.bits == 16 else x
 
 
 def _log_sum_exp(x: Value, axes: list[int], keep: bool) -> Value:
     """As ``top + log(sum(exp(x - top)))``, top being the largest, so that nothing overflows."""
-    b = x.builder
+    b = builder_of(x)
     x = x if x.dtype.is_float else b.cast(x, "float64")
     if product(x.shape[a] for a in axes) == 0:
         return b.log(b.sum(b.exp(x), axes, keep))
@@ -62,15 +63,15 @@ def _highest(d: DType) -> Any:
 _EXTREMES = {"ReduceMax": _lowest, "ReduceMin": _highest}  # and what they give of no elements
 
 _BODIES: dict[str, Body] = {
-    "ReduceSum": lambda x, axes, keep: x.builder.sum(x, axes, keep),
-    "ReduceMean": lambda x, axes, keep: x.builder.mean(x, axes, keep),
-    "ReduceProd": lambda x, axes, keep: x.builder.prod(x, axes, keep),
-    "ReduceMax": lambda x, axes, keep: x.builder.max(x, axes, keep),
-    "ReduceMin": lambda x, axes, keep: x.builder.min(x, axes, keep),
-    "ReduceL1": lambda x, axes, keep: x.builder.sum(x.builder.abs(x), axes, keep),
-    "ReduceL2": lambda x, axes, keep: x.builder.sqrt(x.builder.sum(x.builder.square(x), axes, keep)),
-    "ReduceSumSquare": lambda x, axes, keep: x.builder.sum(x.builder.square(x), axes, keep),
-    "ReduceLogSum": lambda x, axes, keep: x.builder.log(x.builder.sum(x, axes, keep)),
+    "ReduceSum": lambda x, axes, keep: builder_of(x).sum(x, axes, keep),
+    "ReduceMean": lambda x, axes, keep: builder_of(x).mean(x, axes, keep),
+    "ReduceProd": lambda x, axes, keep: builder_of(x).prod(x, axes, keep),
+    "ReduceMax": lambda x, axes, keep: builder_of(x).max(x, axes, keep),
+    "ReduceMin": lambda x, axes, keep: builder_of(x).min(x, axes, keep),
+    "ReduceL1": lambda x, axes, keep: builder_of(x).sum(builder_of(x).abs(x), axes, keep),
+    "ReduceL2": lambda x, axes, keep: builder_of(x).sqrt(builder_of(x).sum(builder_of(x).square(x), axes, keep)),
+    "ReduceSumSquare": lambda x, axes, keep: builder_of(x).sum(builder_of(x).square(x), axes, keep),
+    "ReduceLogSum": lambda x, axes, keep: builder_of(x).log(builder_of(x).sum(x, axes, keep)),
     "ReduceLogSumExp": _log_sum_exp,
 }
 for _name, _body in _BODIES.items():
