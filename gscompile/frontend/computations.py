@@ -103,4 +103,13 @@ def _computation(op: str, graph: Graph) -> Computation:
         raise ArgumentError(f"{op}: update_computation is an expression of more than {LARGE} nodes")
     constants = [(v.name, item(v)) for v in graph.values if isinstance(v.op, Constant)]
     key = f"{graph}\n{constants!r}"
-    return Computation(name="computation", function=None, identity=None, exact=False, key=key, graph=graph)
+    return Computation(
+        name="computation",
+        function=None,
+        identity=None,
+        associative=False,
+        commutative=False,
+        ordered=True,
+        key=key,
+        graph=graph,
+    )

@@ -8,7 +8,8 @@ from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, flag, scalar_of
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
-from gscompile.ir.ops.reduce import FOLDS, ArgReduce, Reduce, SegmentReduce, fold, reduced_shape
+from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, reduced_shape
+from gscompile.ir.ops.reductions import FOLDS
 from gscompile.ir.types import DTYPES, TensorType
 
 
@@ -18,7 +19,7 @@ class ReduceOps(GraphBuilder):
     def _reduce(self, name: str, x: Operand, axes: Any, keepdims: bool) -> Value:
         v = self._value(name, "x", x)
         over = axes_of(name, "axes", axes, v.rank)
-        row = fold(name, v.dtype)
+        row = FOLDS[name]
         keep = flag(name, "keepdims", keepdims)
         type = TensorType(reduced_shape(v.shape, over, keep), row.result(v.dtype))
         if row.needs_element and product(v.shape[a] for a in over) == 0:
@@ -94,7 +95,7 @@ class ReduceOps(GraphBuilder):
             raise ShapeError(f"{op}: x must have at least one axis; got a scalar")
         if o.rank != 1 or o.shape[0] == 0:
             raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(o.shape)}")
-        row = fold(reduction, v.dtype)
+        row = FOLDS[reduction]
         b = self._self()
         # a gather from 0..k gives the offsets themselves, checked
         inside = b.take(b.iota((v.shape[0] + 1,)), o, negative=False)

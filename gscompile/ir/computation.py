@@ -35,10 +35,6 @@ class Computation(Reduction):
     def arity(self) -> int:
         return len(self.graph.outputs)
 
-    @property
-    def ordered(self) -> bool:
-        return True
-
     def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
         return self.results([dtype], [old], [new])[0]
 

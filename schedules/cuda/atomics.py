@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from gscompile.ir import tir as T
 from gscompile.ir.ops.elementwise import POINTWISE
+from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 
@@ -29,14 +30,15 @@ FORMULA = {
     "max": "(b > a || b != b) && a == a ? b : a",
 }
 
-_ROWS = {"add": "add", "sub": "sub", "mul": "mul", "min": "minimum", "max": "maximum"}
+# the pointwise function that combines -> the name of its atomic
+ATOMICS = {"add": "add", "sub": "sub", "mul": "mul", "minimum": "min", "maximum": "max"}
 
 
 def _plain(row: str) -> Callable[[DType, Expr, Expr], Expr]:
     return lambda dtype, a, b: POINTWISE[row].expr(dtype, [a, b])
 
 
-PLAIN = {name: _plain(row) for name, row in _ROWS.items()}
+PLAIN = {name: _plain(row) for row, name in ATOMICS.items()}
 
 
 def word(dtype: DType) -> str:
@@ -93,7 +95,7 @@ def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
     )
 
 
-def widened(dtype: DType, reduction: str) -> DType:
+def widened(dtype: DType) -> DType:
     """Where a reduction accumulates: atomics work on 32 and 64 bits only; 16-bit floats would round at every step."""
     if dtype.bits >= 32:
         return dtype
@@ -102,8 +104,8 @@ def widened(dtype: DType, reduction: str) -> DType:
     return DTYPES["int32"] if dtype.kind == "i" else DTYPES["uint32"]
 
 
-def atomic_name(reduction: str, dtype: DType) -> str:
+def atomic_name(reduction: Reduction, dtype: DType) -> str:
     """The row that carries out a reduction; bool ``add`` is *or*, hence max of 0 and 1, and ``mul`` is *and*, hence min."""
-    if dtype.kind == "b":
-        return {"add": "max", "mul": "min"}.get(reduction, reduction)
-    return "add" if reduction == "mean" else reduction
+    assert reduction.function is not None
+    name = ATOMICS[reduction.function]
+    return {"add": "max", "mul": "min"}.get(name, name) if dtype.kind == "b" else name

@@ -109,7 +109,7 @@ class Ordered:
             *(copy_base(other, ctx, other.out, other.dtype) for other in others),
             None if counts is None else over(ctx, nest.shape, lambda c: T.store(counts, at(c), T.const(0, "int32"))),
             launch(ctx, ctx.sizes(product(units)), thread),
-            over(ctx, nest.shape, settle) if op.reduction.name == "mean" or totals is not nest.out else None,
+            over(ctx, nest.shape, settle) if op.reduction.averaged or totals is not nest.out else None,
         )
 
 

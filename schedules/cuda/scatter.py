@@ -16,8 +16,7 @@ from collections.abc import Callable
 from gscompile.ir import tir as T
 from gscompile.ir.index_map import Place, Window
 from gscompile.ir.nests import Nest, ScatterNest
-from gscompile.ir.ops.elementwise import cast, constant
-from gscompile.ir.ops.reductions import Reduction
+from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from schedules.cuda.atomics import atomic, atomic_name, widened
@@ -83,14 +82,6 @@ def lanes_of_points(nest: ScatterNest, ctx: Context) -> int:
     return lanes(ctx, nest.dtype, width, nest.shape[-1])
 
 
-def neutral(reduction: Reduction, dtype: DType) -> Expr:
-    """The value that leaves any other as it is; for sums of floats that is -0.0."""
-    assert reduction.identity is not None
-    narrow = dtype.compute
-    value = reduction.identity(narrow)
-    return constant(-0.0 if narrow.is_float and value == 0 else value, narrow)
-
-
 class Direct:
     """No two points meet, so plain stores do; a mean needs its count, but that is one."""
 
@@ -101,7 +92,7 @@ class Direct:
             return None
         op = nest.op
         base = copy_base(nest, ctx, nest.out, nest.dtype)
-        if op.reduction.name == "update":
+        if op.reduction.replaces:
             return T.seq(base, move(nest, ctx))
         acc = op.reduction.accumulator(nest.dtype)
 
@@ -123,7 +114,7 @@ class LastWriter:
     name = "last-writer"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
-        if not isinstance(nest, ScatterNest) or nest.op.reduction.name != "update":
+        if not isinstance(nest, ScatterNest) or not nest.op.reduction.replaces:
             return None
         claim, wins = claimed(nest, ctx, "max")
         same = slice_axes(nest)[-1:] != list(nest.op.addressing.map.layout[-1:])
@@ -163,11 +154,11 @@ class Atomics:
         if not isinstance(nest, ScatterNest):
             return None
         op, dtype = nest.op, nest.dtype
-        wide = widened(dtype, op.reduction.name)
+        wide = widened(dtype)
         totals = nest.out if wide == dtype else ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), wide)
-        name = atomic_name(op.reduction.name, dtype)
+        name = atomic_name(op.reduction, dtype)
         counts = None
-        if op.reduction.name == "mean":
+        if op.reduction.averaged:
             counts = ctx.workspace(f"{nest.name}_counts", slice_shape(nest), DTYPES["int32"])
 
         def count(p: Point) -> Stmt:
@@ -177,13 +168,13 @@ class Atomics:
             return cast(nest.src(p.grid, p.window), dtype, wide)
 
         def reset(p: Point) -> Stmt:
-            return T.store(totals, p.cell, cast(neutral(op.reduction, dtype), dtype.compute, wide))
+            return T.store(totals, p.cell, cast(op.reduction.neutral(dtype.compute), dtype.compute, wide))
 
         def add(p: Point) -> Stmt:
             return atomic(name, totals, p.cell, value(p))
 
         begin = None
-        if not op.include_self and op.reduction.name == "sub":  # the first point is what the others are taken from
+        if not op.include_self and not op.reduction.commutative:  # the first point is what the others are taken from
             claim, first = claimed(nest, ctx, "min")
             begin = T.seq(claim, over_points(nest, ctx, lambda p: T.if_(first(p), T.store(totals, p.cell, value(p)))))
             points = over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), add(p)))

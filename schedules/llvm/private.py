@@ -54,7 +54,7 @@ def _private(s: RowScatter) -> Stmt:
     cells, count = s.rows, chunks(s.points, s.rows, POINTS_PER_CELL, FEWEST_CHUNKS, MOST_CHUNKS)
     copies = ctx.workspace(f"{nest.name}_copies", (count, cells), s.acc)
     # floats keep the last of two equal zeros, and the first NaN: in the order of the points
-    ways = WAYS if s.reduction.name in ("add", "mul") or s.acc.is_integer else 1
+    ways = 1 if s.reduction.idempotent and not s.acc.is_integer else WAYS
     n, points, chunk_count = ctx.sizes(cells), ctx.sizes(s.points), T.maximum(ctx.sizes(count), T.const(1))
 
     def some(lo: Expr, hi: Expr) -> Stmt:

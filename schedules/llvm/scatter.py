@@ -146,7 +146,7 @@ def slab(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, lo
     if counts is not None:
         clear = box(count_shape(nest) if nest.shape else (), lambda c: T.store(counts, at(c), T.const(0, "int32")))
     end = None
-    if scratch.own or nest.op.reduction.name == "mean":
+    if scratch.own or nest.op.reduction.averaged:
 
         def settle(c: list[Expr]) -> Stmt:
             count = None if counts is None else T.load(counts, *count_cell(nest, c))

@@ -14,7 +14,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.index_map import Indexed, Window
 from gscompile.ir.nests import ScatterNest
-from gscompile.ir.ops.elementwise import cast, constant
+from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
@@ -51,13 +51,7 @@ class RowScatter:
         if not indexed or not count or len(windows) != len(m.sources) - count or list(m.layout) != places:
             return None
         whole = all(nest.window[w] == nest.shape[count + k] for k, w in enumerate(windows))
-        if (
-            not whole
-            or windows != sorted(windows)
-            or nest.lanes
-            or nest.op.counts
-            or not isinstance(reduction, Reduction)
-        ):
+        if not whole or windows != sorted(windows) or nest.lanes or nest.op.counts:
             return None
         return RowScatter(nest, ctx, nest.shape[:count], product(nest.grid), reduction.accumulator(nest.dtype))
 
@@ -73,7 +67,6 @@ class RowScatter:
 
     @property
     def reduction(self) -> Reduction:
-        assert isinstance(self.nest.op.reduction, Reduction)
         return self.nest.op.reduction
 
     def grid(self, p: Expr) -> list[Expr]:
@@ -139,18 +132,16 @@ def separable(nest: ScatterNest, ctx: Context) -> bool:
     Floating-point sums and products then round otherwise than in row-major order, but not more often.
     """
     r = nest.op.reduction
-    if not isinstance(r, Reduction) or nest.op.counts or r.name not in ("add", "mul", "min", "max"):
+    if nest.op.counts or r.ordered or not (r.associative and r.commutative):
         return False
-    if r.exact or not nest.dtype.is_float:
+    if r.idempotent or not nest.dtype.is_float:
         return True
     return not (r.stepwise or nest.op.deterministic or ctx.deterministic)
 
 
 def identity(nest: ScatterNest, acc: DType) -> Expr:
-    """What leaves every value unchanged that it is combined with; of sums of floats, that is -0.0."""
-    r = nest.op.reduction
-    assert isinstance(r, Reduction) and r.identity is not None
-    return constant(-0.0 if r.name == "add" and acc.is_float else r.identity(acc), acc)
+    """What leaves every value unchanged that it is combined with."""
+    return nest.op.reduction.neutral(acc)
 
 
 def base(nest: ScatterNest, acc: DType, c: list[Expr]) -> Expr:

@@ -1,8 +1,7 @@
-"""Reductions over axes: a table of folds.
+"""Folds: of axes, of runs of rows, and the positions of extremes.
 
-A fold starts at ``identity``, takes elements in row-major order of the reduced axes, and ends with ``finish``.  The fold of
-an empty axis is its identity; min, max, argmin and argmax have none there and are refused when the size is known, and give
-their identity (the dtype's extreme, index 0) otherwise.
+A fold takes elements in row-major order.  Of no elements it is its identity; min, max, argmin and argmax have none there and
+are refused when the size is known, and give the dtype's extreme, or index 0, otherwise.
 """
 
 from __future__ import annotations
@@ -12,68 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gscompile.errors import DTypeError
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.nests import ReduceNest
 from gscompile.ir.ops.base import Applied, Stored
 from gscompile.ir.ops.coords import Coords, Element, Sizes, nested
 from gscompile.ir.ops.elementwise import POINTWISE, cast, constant
+from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """One row: which pointwise function folds, from which identity, over which dtypes.
-
-    Attributes:
-        result: dtype of the result, by dtype of the argument (NumPy's rules).
-        accumulate: dtype the partial results have.
-    """
-
-    name: str
-    function: str
-    identity: Callable[[DType], float | int | bool]
-    result: Callable[[DType], DType]
-    accumulate: Callable[[DType], DType]
-    needs_element: bool = False
-    kinds: str = "fiub"
-
-
-def _sum_type(d: DType) -> DType:
-    """NumPy's: small integers and bool sum in int64, small unsigned in uint64, floats in their own type."""
-    if d.is_float:
-        return d
-    return DTYPES["uint64"] if d.kind == "u" else DTYPES["int64"]
-
-
-def _wide(d: DType) -> DType:
-    return DTYPES["float32"] if d.is_float and d.bits == 16 else d
-
-
-def _mean_type(d: DType) -> DType:
-    return d if d.is_float else DTYPES["float64"]
-
-
-def _bool(d: DType) -> DType:
-    return DTYPES["bool"]
-
-
-FOLDS: dict[str, Fold] = {
-    f.name: f
-    for f in [
-        Fold("sum", "add", lambda d: 0, _sum_type, lambda d: _wide(_sum_type(d))),
-        Fold("prod", "mul", lambda d: 1, _sum_type, lambda d: _wide(_sum_type(d))),
-        Fold("mean", "add", lambda d: 0, _mean_type, lambda d: _wide(_mean_type(d))),
-        Fold(
-            "max", "maximum", lambda d: float("-inf") if d.is_float else d.min, lambda d: d, lambda d: d.compute, True
-        ),
-        Fold("min", "minimum", lambda d: float("inf") if d.is_float else d.max, lambda d: d, lambda d: d.compute, True),
-        Fold("any", "logical_or", lambda d: False, _bool, _bool),
-        Fold("all", "logical_and", lambda d: True, _bool, _bool),
-    ]
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +105,22 @@ def _over_axes(axes: Sequence[int], keepdims: bool, x: TensorType, sizes: Sizes)
     return lambda c: ranges, lambda c, r: full_coords(x.rank, axes, keepdims, c, r), inner
 
 
+def _initial(reduction: Reduction, acc: DType) -> tuple[tuple[DType, Expr]]:
+    assert reduction.identity is not None
+    return ((acc, constant(reduction.identity(acc), acc)),)
+
+
 @dataclass(frozen=True, slots=True)
 class Reduce(Folding):
     """Fold over ``axes``.  Argument: a tensor.  Result: its shape without those axes (extent 1 with ``keepdims``)."""
 
-    fold: Fold
+    reduction: Reduction
     axes: tuple[int, ...]
     keepdims: bool
 
     @property
     def name(self) -> str:
-        return self.fold.name
+        return self.reduction.fold
 
     def attributes(self) -> str:
         return f"axes={self.axes}" + (", keepdims=True" if self.keepdims else "")
@@ -180,22 +131,23 @@ class Reduce(Folding):
 
     def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
         x = args[0].type
-        acc, result = self.fold.accumulate(x.dtype), self.fold.result(x.dtype)
+        result = self.reduction.result(x.dtype)
+        acc = self.reduction.accumulator(result)
         ranges, source, inner = _over_axes(self.axes, self.keepdims, x, sizes)
 
         def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
-            return [POINTWISE[self.fold.function].expr(acc, [a[0], cast(value, x.dtype, acc)])]
+            return [self.reduction.combine(acc, a[0], cast(value, x.dtype, acc))]
 
         def finish(a: Sequence[Expr], c: Coords) -> Expr:
             total = a[0]
-            if self.fold.name == "mean":
+            if self.reduction.averaged:
                 count = product(x.shape[k] for k in self.axes)
                 if count == 0:
                     return constant(float("nan"), result)  # TVM refuses to divide by a literal 0
                 total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
             return cast(total, acc, result)
 
-        return Steps(ranges, ((acc, constant(self.fold.identity(acc), acc)),), step, finish, source, inner)
+        return Steps(ranges, _initial(self.reduction, acc), step, finish, source, inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,23 +206,23 @@ class SegmentReduce(Folding):
     first extent.  A run that ends before it begins is empty; the fold of an empty run is ``empty``, or its identity for None.
     """
 
-    fold: Fold
+    reduction: Reduction
     empty: float | int | bool | None = None
 
     @property
     def name(self) -> str:
-        return f"segment_{self.fold.name}"
+        return f"segment_{self.reduction.fold}"
 
     def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
         x, (begin, end) = args[0].type, args[1:]
-        acc = self.fold.accumulate(x.dtype)
+        acc = self.reduction.accumulator(self.reduction.result(x.dtype))
 
         def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
-            return [POINTWISE[self.fold.function].expr(acc, [a[0], cast(value, x.dtype, acc)])]
+            return [self.reduction.combine(acc, a[0], cast(value, x.dtype, acc))]
 
         return Steps(
             ranges=lambda c: [(begin(c[0]), end(c[0]))],
-            initial=((acc, constant(self.fold.identity(acc), acc)),),
+            initial=_initial(self.reduction, acc),
             step=step,
             finish=lambda a, c: self.finish(x.dtype, a[0], end(c[0]) - begin(c[0])),
             source=lambda c, r: [r[0], *c[1:]],
@@ -279,8 +231,9 @@ class SegmentReduce(Folding):
 
     def finish(self, source: DType, total: Expr, count: Expr) -> Expr:
         """The value of a run of ``count`` rows."""
-        acc, result = self.fold.accumulate(source), self.fold.result(source)
-        if self.fold.name == "mean":
+        result = self.reduction.result(source)
+        acc = self.reduction.accumulator(result)
+        if self.reduction.averaged:
             total = total / T.cast(acc.name, T.maximum(count, T.const(1)))
         value = cast(total, acc, result)
         return value if self.empty is None else T.select(count > 0, value, constant(self.empty, result))
@@ -298,11 +251,3 @@ def full_coords(rank: int, axes: Sequence[int], keepdims: bool, kept: Coords, re
     left = iter([c for a, c in enumerate(kept) if a not in axes] if keepdims else kept)
     inner = dict(zip(axes, reduced, strict=True))
     return [inner[a] if a in inner else next(left) for a in range(rank)]
-
-
-def fold(name: str, dtype: DType) -> Fold:
-    """The row, if it is defined for the dtype."""
-    row = FOLDS[name]
-    if dtype.kind not in row.kinds:
-        raise DTypeError(f"{name}: not defined for {dtype}")
-    return row

@@ -1,8 +1,10 @@
-"""How a scatter combines what is in a cell with what arrives: a table.
+"""How values combine, in the cells of scatters and in folds: one table.
 
-Duplicates are combined in row-major order of the points.  ``update`` keeps the last one.  Integer arithmetic wraps; min
+A scatter combines duplicates in row-major order of the points.  ``update`` keeps the last one.  Integer arithmetic wraps; min
 and max propagate NaN, and of zeros of both signs the one that came last stays; bool ``add`` and ``max`` are *or*, ``mul`` and
 ``min`` are *and*.  ``mean`` is the sum divided by how many values went into it, floored for integers.
+
+A fold starts at ``identity`` and takes elements in row-major order.  The fold of no elements is its identity.
 
 :func:`variant` makes the rows that frameworks have beside these, of which only floats see a difference.
 """
@@ -21,14 +23,21 @@ from gscompile.ir.types import DTYPES, DType
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """One row of the table.
+    """One row of the table.  Whoever treats rows differently asks for their properties, never for their names.
 
     Attributes:
-        name: as users write it.
-        function: the row of ``POINTWISE`` that combines two values; None for ``update``.
+        name: as users of scatters write it.
+        function: the row of ``POINTWISE`` that combines two values; None for ``update`` and update computations.
         identity: the value that leaves any other unchanged, by dtype; None where there is none.
-        exact: the result does not depend on the order (for integers; and for floats where no rounding happens).
-        kinds: dtype kinds that are allowed.
+        kinds: dtype kinds that a scatter may have.
+        associative: values may be combined with each other first; floats then round otherwise, but not more often.
+        commutative: the two values may be exchanged.
+        idempotent: of two values one stays, so that nothing is rounded and a value may be combined twice.
+        ordered: points must be combined one after the other, since nothing is known of the function.
+        averaged: a total is divided by how many values went into it.
+        fold: the name of the fold; empty where there is none.
+        result: dtype of a fold's result, by dtype of the argument (NumPy's rules).
+        needs_element: a fold of no elements is refused where the size is known.
         stepwise: 16-bit floats round at every step, as they are stored, rather than once at the end.  (On cuda they round once
             all the same, unless the result is to be deterministic: atomics work on 32 bits.)
         zeros: which of two zeros of both signs a min or max keeps: the ``"last"`` one, the ``"first"``, or by their
@@ -38,8 +47,15 @@ class Reduction:
     name: str
     function: str | None
     identity: Callable[[DType], float | int | bool] | None
-    exact: bool
     kinds: str = "fiub"
+    associative: bool = True
+    commutative: bool = True
+    idempotent: bool = False
+    ordered: bool = False
+    averaged: bool = False
+    fold: str = ""
+    result: Callable[[DType], DType] = lambda d: d
+    needs_element: bool = False
     stepwise: bool = False
     zeros: str = "last"
 
@@ -49,9 +65,9 @@ class Reduction:
         return 1
 
     @property
-    def ordered(self) -> bool:
-        """Whether any order but that of the points may give something else entirely, for integers too."""
-        return False
+    def replaces(self) -> bool:
+        """Whether the last value stays as it is."""
+        return self.function is None and not self.ordered
 
     def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
         """``old`` reduced with ``new``, both of ``dtype``."""
@@ -61,7 +77,8 @@ class Reduction:
         a, b = cast(old, dtype, wide), cast(new, dtype, wide)
         value = POINTWISE[self.function].expr(wide, [b, a] if self.zeros == "first" else [a, b])
         if self.zeros == "sign" and dtype.is_float:
-            sign = -1 if self.name == "min" else 1
+            assert self.identity is not None
+            sign = -1 if self.identity(wide) > 0 else 1  # nothing is above the identity of a minimum
             zero, side = constant(0, wide), constant(sign, wide)
             value = T.select(T.all_of([a == zero, b == zero]), (a * side + b * side) * side, value)
         return cast(value, wide, dtype)
@@ -74,7 +91,13 @@ class Reduction:
         """Where partial results live: 16-bit floats that would round at each step accumulate in float32."""
         if self.function is None or self.stepwise:
             return dtype
-        return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype.compute
+        return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.idempotent else dtype.compute
+
+    def neutral(self, dtype: DType) -> Expr:
+        """What leaves every value of ``dtype`` as it is, zeros of either sign too: for sums of floats -0.0."""
+        assert self.identity is not None
+        value = self.identity(dtype)
+        return constant(-0.0 if dtype.is_float and value == 0 else value, dtype)
 
     def check(self, op: str, dtype: DType) -> None:
         if dtype.kind not in self.kinds:
@@ -89,18 +112,34 @@ def _highest(dtype: DType) -> float | int:
     return float("inf") if dtype.is_float else dtype.max
 
 
-REDUCTIONS: dict[str, Reduction] = {
-    r.name: r
-    for r in [
-        Reduction("update", None, None, True),
-        Reduction("add", "add", lambda d: 0, False),
-        Reduction("sub", "sub", lambda d: 0, False, "fiu"),
-        Reduction("mul", "mul", lambda d: 1, False),
-        Reduction("min", "minimum", _highest, True),
-        Reduction("max", "maximum", _lowest, True),
-        Reduction("mean", "add", lambda d: 0, False, "fiu"),
-    ]
-}
+def _sum_type(d: DType) -> DType:
+    """NumPy's: small integers and bool sum in int64, small unsigned in uint64, floats in their own type."""
+    if d.is_float:
+        return d
+    return DTYPES["uint64"] if d.kind == "u" else DTYPES["int64"]
+
+
+def _mean_type(d: DType) -> DType:
+    return d if d.is_float else DTYPES["float64"]
+
+
+def _truth(d: DType) -> DType:
+    return DTYPES["bool"]
+
+
+_ROWS = [
+    Reduction("update", None, None, commutative=False),
+    Reduction("add", "add", lambda d: 0, fold="sum", result=_sum_type),
+    Reduction("sub", "sub", lambda d: 0, "fiu", associative=False, commutative=False),
+    Reduction("mul", "mul", lambda d: 1, fold="prod", result=_sum_type),
+    Reduction("min", "minimum", _highest, idempotent=True, fold="min", needs_element=True),
+    Reduction("max", "maximum", _lowest, idempotent=True, fold="max", needs_element=True),
+    Reduction("mean", "add", lambda d: 0, "fiu", averaged=True, fold="mean", result=_mean_type),
+    Reduction("or", "bitwise_or", lambda d: 0, "", idempotent=True, fold="any", result=_truth),
+    Reduction("and", "bitwise_and", lambda d: d.max, "", idempotent=True, fold="all", result=_truth),
+]
+REDUCTIONS: dict[str, Reduction] = {r.name: r for r in _ROWS if r.kinds}
+FOLDS: dict[str, Reduction] = {r.fold: r for r in _ROWS if r.fold}
 
 
 def reduction(spec: str | Reduction, op: str) -> Reduction:

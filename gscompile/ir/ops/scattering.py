@@ -36,7 +36,7 @@ class Scattering:
     @property
     def counts(self) -> bool:
         """Whether the number of points in each cell matters."""
-        return self.reduction.name == "mean" or (not self.include_self and self.reduction.name != "update")
+        return self.reduction.averaged or (not self.include_self and not self.reduction.replaces)
 
     @property
     def overlapping(self) -> bool:
@@ -46,7 +46,7 @@ class Scattering:
     def finish(self, dtype: DType, total: Expr, count: Expr | None) -> Expr:
         """The value of a cell: ``total`` in the accumulator's dtype, and how many points hit it."""
         acc = self.reduction.accumulator(dtype)
-        if self.reduction.name != "mean":
+        if not self.reduction.averaged:
             return cast(total, acc, dtype)
         assert count is not None
         count = T.int64(count)
