@@ -34,7 +34,8 @@ class Defect:
 
 
 BOUNDS, GATHER, MAP = "gscompile/ir/bounds.py", "gscompile/ir/ops/gather.py", "gscompile/ir/index_map.py"
-SCATTER, COMPARE = "gscompile/ir/ops/scatter.py", "gscompile/ir/ops/elementwise/comparisons.py"
+ADDRESSING, SCATTERING = "gscompile/ir/ops/addressing.py", "gscompile/ir/ops/scattering.py"
+COMPARE = "gscompile/ir/ops/elementwise/comparisons.py"
 LLVM_SCATTER = "schedules/llvm/scatter.py"
 
 DEFECTS = [
@@ -52,7 +53,7 @@ DEFECTS = [
     ),
     Defect(
         "range ignores the window",
-        GATHER,
+        ADDRESSING,
         "return sizes(data[axis] - self.map.slice_size(axis) + 1)",
         "return sizes(data[axis])",
     ),
@@ -117,8 +118,8 @@ DEFECTS = [
         "if not op.include_self and hits is not None:",
         "if False and hits is not None:",
     ),
-    Defect("integer mean truncates", SCATTER, "quotient = T.floordiv(", "quotient = T.truncdiv("),
-    Defect("mean counts self always", SCATTER, "n = count + (1 if self.include_self else 0)", "n = count + 1"),
+    Defect("integer mean truncates", SCATTERING, "quotient = T.floordiv(", "quotient = T.truncdiv("),
+    Defect("mean counts self always", SCATTERING, "n = count + (1 if self.include_self else 0)", "n = count + 1"),
     Defect(
         "NaN dropped in max",
         COMPARE,
@@ -134,7 +135,7 @@ DEFECTS = [
     Defect(
         "16-bit sums in 16 bits",
         "gscompile/ir/ops/reductions.py",
-        'return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.exact else dtype.compute',
+        'return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.idempotent else dtype.compute',
         "return dtype.compute",
     ),
     Defect(
@@ -164,9 +165,9 @@ DEFECTS = [
     ),
     Defect(
         "copies begin at 0.0",
-        "schedules/llvm/staged.py",
-        "-0.0 if r.name",
-        "0.0 if r.name",
+        "gscompile/ir/ops/reductions.py",
+        "-0.0 if dtype.is_float",
+        "0.0 if dtype.is_float",
         (SCATTER_PATHS,),
     ),
     Defect(
