@@ -152,7 +152,7 @@ def _apply(method: str, arguments: Mapping[str, Any], *args: Any, **kwargs: Any)
         # the result may be given any name
         values.append(builder.input(f"{name}_" if kwargs.get("name") == name else name, type.shape, type.dtype))
     result = getattr(builder, method)(*values, *args, **kwargs)
-    graph = Graph(builder.name, tuple(builder._values), (result,), ())
+    graph = Graph(builder.name, tuple(builder.draft.values), (result,), ())
     found = declare(graph, tensors, Sizes(shapes.sizes))[id(result)]
     if not any(str(t.dtype) == "bfloat16" for t in tensors):
         return found

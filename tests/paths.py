@@ -56,11 +56,11 @@ class NumpyOps:
 
     # -- moved
 
-    def unsqueeze(self, x: Array, axes: Any) -> Array:
-        return np.expand_dims(x, axes)
+    def unsqueeze(self, x: Array, axis: Any) -> Array:
+        return np.expand_dims(x, axis)
 
-    def squeeze(self, x: Array, axes: Any = None) -> Array:
-        return np.squeeze(x, tuple(axes) if isinstance(axes, Iterable) else axes)
+    def squeeze(self, x: Array, axis: Any = None) -> Array:
+        return np.squeeze(x, tuple(axis) if isinstance(axis, Iterable) else axis)
 
     def flatten(self, x: Array, axis: int = 0) -> Array:
         lead = math.prod(x.shape[:axis])
@@ -134,32 +134,32 @@ class NumpyOps:
 
     # -- reductions: sums of 16-bit floats in float32
 
-    def _fold(self, name: str, x: Array, axes: Any, keepdims: bool) -> Array:
+    def _fold(self, name: str, x: Array, axis: Any, keepdims: bool) -> Array:
         narrow = as_dtype(x.dtype).is_float and x.dtype.itemsize == 2 and name in ("sum", "prod", "mean")
-        axes = tuple(axes) if isinstance(axes, Iterable) else axes
-        result = getattr(np, name)(x.astype(np.float32) if narrow else x, axis=axes, keepdims=keepdims)
+        axis = tuple(axis) if isinstance(axis, Iterable) else axis
+        result = getattr(np, name)(x.astype(np.float32) if narrow else x, axis=axis, keepdims=keepdims)
         return np.asarray(result).astype(x.dtype) if narrow else np.asarray(result)
 
-    def sum(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
-        return self._fold("sum", x, axes, keepdims)
+    def sum(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("sum", x, axis, keepdims)
 
-    def prod(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
-        return self._fold("prod", x, axes, keepdims)
+    def prod(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("prod", x, axis, keepdims)
 
-    def mean(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
-        return self._fold("mean", x, axes, keepdims)
+    def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("mean", x, axis, keepdims)
 
-    def max(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
-        return self._fold("max", x, axes, keepdims)
+    def max(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("max", x, axis, keepdims)
 
-    def min(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
-        return self._fold("min", x, axes, keepdims)
+    def min(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("min", x, axis, keepdims)
 
-    def any(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
-        return self._fold("any", x, axes, keepdims)
+    def any(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("any", x, axis, keepdims)
 
-    def all(self, x: Array, axes: Any = None, keepdims: bool = False) -> Array:
-        return self._fold("all", x, axes, keepdims)
+    def all(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return self._fold("all", x, axis, keepdims)
 
     def _arg(self, name: str, x: Array, axis: int | None, keepdims: bool, select_last: bool) -> Array:
         if not select_last:

@@ -12,14 +12,14 @@ from gscompile.dialects._rules import FLOATS, need_dtype, need_rank, need_same_d
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import shape_str
 from gscompile.ir.graph import Value
 
 _INDEX = ("int32", "int64")
 
 
-@operator
+@eager
 def Gather(
     data: Tensor, indices: Tensor, *, axis: int = 0, match_outer: bool = False, wrap_indices: bool = False
 ) -> Value:
@@ -37,7 +37,7 @@ def Gather(
     return b.take(data, indices, a, a if match_outer else 0, negative=bool(wrap_indices) or a == 0)
 
 
-@operator
+@eager
 def BatchGather(data: Tensor, indices: Tensor) -> Value:
     """:func:`Gather` along axis 1: ``data.shape[:1] + indices.shape + data.shape[2:]``; a negative index is an error."""
     need_dtype("BatchGather", "indices", indices, _INDEX)
@@ -45,7 +45,7 @@ def BatchGather(data: Tensor, indices: Tensor) -> Value:
     return builder_of(data).take(data, indices, 1, negative=False)
 
 
-@operator
+@eager
 def Scatter(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 1) -> Value:
     """``out = data; out[indices[i][j][k]][j][k] = updates[i][j][k]`` for axis = 0; the last of duplicates wins.
 
@@ -58,7 +58,7 @@ def Scatter(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 1) ->
     return builder_of(data).scatter(data, indices, updates, a, negative=False)
 
 
-@operator
+@eager
 def ScatterAssign(data: Tensor, indices: Tensor, slices: Tensor) -> Value:
     """A copy of data with the rows at indices replaced by slices; the last of duplicates wins.
 
@@ -71,7 +71,7 @@ def ScatterAssign(data: Tensor, indices: Tensor, slices: Tensor) -> Value:
     return builder_of(data).put(data, indices, slices, negative=False)
 
 
-@operator
+@eager
 def ScatterWeightedSum(
     x_0: Tensor, weight_0: Tensor, indices: Tensor, updates: Sequence[Tensor], weights: Sequence[Tensor]
 ) -> Value:

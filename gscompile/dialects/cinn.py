@@ -23,7 +23,7 @@ from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank, need_same
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import shape_str
 from gscompile.ir.graph import Value
 
@@ -35,7 +35,7 @@ def _axis(op: str, dim: int | None, axis: int | None) -> int:
     return (0 if axis is None else axis) if dim is None else dim
 
 
-@operator
+@eager
 def gather(x: Tensor, index: Tensor, dim: int | None = None, *, axis: int | None = None) -> Value:
     """``out[i0, .., iK] = x[i0, .., index[i0, .., iK], .., iK]`` with the index on axis dim, 0 by default; index's shape.
 
@@ -50,7 +50,7 @@ def gather(x: Tensor, index: Tensor, dim: int | None = None, *, axis: int | None
     return b.gather(x, index, a, bounds="fill", negative=False)
 
 
-@operator
+@eager
 def gather_nd(x: Tensor, index: Tensor, dims: Sequence[int] | None = None) -> Value:
     """Index vectors along index's last axis.  An index out of range gives 0.
 
@@ -63,7 +63,7 @@ def gather_nd(x: Tensor, index: Tensor, dims: Sequence[int] | None = None) -> Va
     return builder_of(x).gather_nd(x, index, dims, bounds="fill", negative=False)
 
 
-@operator
+@eager
 def scatter(y: Tensor, src: Tensor, index: Tensor, dim: int = 0) -> Value:
     """``out = y; out[i0, .., index[i0, .., iK], .., iK] = src[i0, .., iK]`` with the index on axis dim.
 
@@ -75,7 +75,7 @@ def scatter(y: Tensor, src: Tensor, index: Tensor, dim: int = 0) -> Value:
     return builder_of(y).scatter(y, index, src, dim, bounds="fill", negative=False)
 
 
-@operator
+@eager
 def scatter_nd(y: Tensor, src: Tensor, index: Tensor, dims: Sequence[int] | None = None) -> Value:
     """The mirror of :func:`gather_nd` with dims, ``range(m)`` by default; src: ``index.shape[:-1]``, y's dtype.
 
@@ -90,7 +90,7 @@ def scatter_nd(y: Tensor, src: Tensor, index: Tensor, dims: Sequence[int] | None
     return builder_of(y).scatter_nd(y, index, src, range(m) if dims is None else dims, bounds="fill", negative=False)
 
 
-@operator
+@eager
 def index_select(x: Tensor, index: Tensor, axis: int = 0) -> Value:
     """The slices of x at index along axis; index: 1-D.  An index out of range gives 0."""
     need_dtype("index_select", "index", index, INTEGERS)
@@ -98,7 +98,7 @@ def index_select(x: Tensor, index: Tensor, axis: int = 0) -> Value:
     return builder_of(x).take(x, index, axis, bounds="fill", negative=False)
 
 
-@operator
+@eager
 def scatter_assign(x: Tensor, updates: Tensor, index: Tensor, axis: int = 0) -> Value:
     """``out = x; out[.., index[i], ..] = updates[.., i, ..]`` along axis; index: 1-D.
 
@@ -107,7 +107,7 @@ def scatter_assign(x: Tensor, updates: Tensor, index: Tensor, axis: int = 0) -> 
     return _put("scatter_assign", x, updates, index, axis, "update")
 
 
-@operator
+@eager
 def scatter_add(x: Tensor, updates: Tensor, index: Tensor, axis: int = 0) -> Value:
     """:func:`scatter_assign` that adds to what is there; on cuda sums of floats are in no fixed order."""
     return _put("scatter_add", x, updates, index, axis, "add")

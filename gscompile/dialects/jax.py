@@ -29,7 +29,7 @@ from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
 from gscompile.frontend.builder import Builder, builder_of
 from gscompile.frontend.computations import computation
-from gscompile.frontend.eager import Size, Tensor, operator
+from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.frontend.movement import slice_of
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
@@ -80,7 +80,7 @@ def _cut(index: Value) -> Value:
 def _need_room(op: str, index: Value, size: Dim) -> None:
     """Raises ShapeError where the extent is no number of the index's dtype."""
     if index.dtype.bits < 32:
-        builder_of(index)._require(
+        builder_of(index).draft.require(
             [("<=", size, index.dtype.max, f"{op}: the axis that an index of {index.dtype} is for")]
         )
 
@@ -90,7 +90,7 @@ def _reduction(name: str) -> str | Reduction:
     return variant(name, zeros="sign") if name in ("min", "max") else rounding(name)
 
 
-@operator
+@eager
 def take(
     a: Tensor,
     indices: Tensor,
@@ -132,7 +132,7 @@ def take(
     return b.take(a, index, axis, bounds="clip" if mode == "clip" else "wrap", negative=False)
 
 
-@operator
+@eager
 def take_along_axis(
     arr: Tensor,
     indices: Tensor,
@@ -162,7 +162,7 @@ def take_along_axis(
     for k, (d, n) in enumerate(zip(arr.shape, indices.shape, strict=True)):
         sources.append(Indexed(0) if k == axis else Fixed() if d == 1 else Shared(k))
         if k != axis:
-            (shape[k],) = b._broadcast(op, [(d,), (n,)])
+            (shape[k],) = b.draft.broadcast(op, [(d,), (n,)])
     layout: tuple[Place, ...] = tuple(("index", k) for k in range(arr.rank))
     if _empty(shape):
         return b.zeros(shape, arr.dtype)
@@ -293,7 +293,7 @@ class Ref:
         return self._write("apply", found[0], 0, **options)
 
 
-@operator
+@eager
 def _get(
     x: Tensor,
     indices: Sequence[Tensor],
@@ -316,7 +316,7 @@ def _get(
     return b.reshape(found, place.shape)
 
 
-@operator
+@eager
 def _write(
     x: Tensor,
     indices: Sequence[Tensor],
@@ -381,7 +381,7 @@ def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...]
     rest = (whole,) * (x.rank - used)
     at = pattern.index("rest") if "rest" in pattern else len(pattern)
     keys = (*pattern[:at], *rest, *pattern[at + 1 :])
-    grid = b._broadcast(op, [i.shape for i in indices])
+    grid = b.draft.broadcast(op, [i.shape for i in indices])
     together = [k for k, p in enumerate(keys) if p == "array" or (isinstance(p, int) and indices)]
     first = together[0] if together and together == list(range(together[0], together[-1] + 1)) else 0
 
@@ -558,12 +558,12 @@ def _segments(
     return _segment(data, segment_ids, op, count, unique_indices, mode)
 
 
-@operator
+@eager
 def _largest(segment_ids: Tensor) -> Value:
     return builder_of(segment_ids).max(segment_ids)
 
 
-@operator
+@eager
 def _segment(
     data: Tensor, segment_ids: Tensor, op: str, num_segments: Size, unique_indices: bool, mode: str | None
 ) -> Value:

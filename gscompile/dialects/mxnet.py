@@ -14,7 +14,7 @@ from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Size, Tensor, operator
+from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import Dim, as_shape, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Indexed, IndexMap, Shared, nd_map
@@ -32,7 +32,7 @@ def _bounds(op: str, mode: str, allowed: Sequence[str]) -> str:
     return mode
 
 
-@operator
+@eager
 def take(a: Tensor, indices: Tensor, axis: int = 0, mode: str = "clip") -> Value:
     """Slices of a at indices along axis: ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``.
 
@@ -43,7 +43,7 @@ def take(a: Tensor, indices: Tensor, axis: int = 0, mode: str = "clip") -> Value
     return builder_of(a).take(a, _index("take", "indices", indices), axis, bounds=bounds, negative=False)
 
 
-@operator
+@eager
 def pick(data: Tensor, index: Tensor, axis: int | None = -1, keepdims: bool = False, mode: str = "clip") -> Value:
     """One element along axis for each position on the other axes: ``out[i][k] = data[i][index[i][k]][k]`` for axis = 1.
 
@@ -72,10 +72,10 @@ def pick(data: Tensor, index: Tensor, axis: int | None = -1, keepdims: bool = Fa
 def _need_shape(op: str, i: Value, shape: Sequence[Dim]) -> None:
     what = f"{op}: index {shape_str(i.shape)} like {shape_str(shape)}"
     pairs = enumerate(zip(i.shape, shape, strict=True))
-    builder_of(i)._require([("==", got, want, f"{what}, on axis {k}") for k, (got, want) in pairs])
+    builder_of(i).draft.require([("==", got, want, f"{what}, on axis {k}") for k, (got, want) in pairs])
 
 
-@operator
+@eager
 def batch_take(a: Tensor, indices: Tensor) -> Value:
     """``out[i] = a[i][indices[i]]``, clipped; a: (n, m); indices: (n,)."""
     need_rank("batch_take", "a", a, 2)
@@ -86,7 +86,7 @@ def batch_take(a: Tensor, indices: Tensor) -> Value:
     return builder_of(a).gather_map(a, i, map, bounds="clip", negative=False)
 
 
-@operator
+@eager
 def Embedding(
     data: Tensor, weight: Tensor, input_dim: int, output_dim: int, dtype: str = "float32", sparse_grad: bool = False
 ) -> Value:
@@ -98,7 +98,7 @@ def Embedding(
     return builder_of(weight).take(weight, i, bounds="clip", negative=False)
 
 
-@operator
+@eager
 def gather_nd(data: Tensor, indices: Tensor) -> Value:
     """Slices of data at the index vectors along indices' first axis: ``indices.shape[1:] + data.shape[m:]``.
 
@@ -108,7 +108,7 @@ def gather_nd(data: Tensor, indices: Tensor) -> Value:
     return builder_of(data).gather_map(data, i, map)
 
 
-@operator
+@eager
 def scatter_nd(data: Tensor, indices: Tensor, shape: Sequence[Size]) -> Value:
     """Writes data to zeros of a shape at the index vectors along indices' first axis; the last of duplicates wins.
 

@@ -20,10 +20,12 @@ import numpy as np
 
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
+from gscompile.frontend import core
 from gscompile.frontend.base import axis_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.core import Lane, ScatterOptions
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
@@ -53,7 +55,7 @@ def _empty(shape: Sequence[Dim]) -> bool:
     return any(d == 0 for d in shape)
 
 
-@operator
+@eager
 def take(a: Tensor, indices: Tensor, axis: int | None = None, out: None = None, mode: str = "raise") -> Value:
     """The slices of a at indices along axis; of a taken flat, if axis is None.
 
@@ -75,7 +77,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, out: None = None, 
     return b.take(a, index, axis, **policy)
 
 
-@operator
+@eager
 def take_along_axis(arr: Tensor, indices: Tensor, axis: int | None = -1) -> Value:
     """``out[i][j][k] = arr[i][indices[i][j][k]][k]`` for axis = 1, the other axes broadcast to each other.
 
@@ -109,12 +111,12 @@ def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value
             sources.append(Indexed(0))
             continue
         sources.append(Fixed() if d == 1 else Shared(k))
-        (shape[k],) = b._broadcast(op, [(d,), (n,)])
+        (shape[k],) = b.draft.broadcast(op, [(d,), (n,)])
     layout = tuple(("index", k) for k in range(arr.rank))
     return arr, b.broadcast_to(index, shape), IndexMap(tuple(sources), layout)  # type: ignore[arg-type]
 
 
-@operator(in_place="a")
+@eager(in_place="a")
 def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value:
     """Write v, repeated as often as needed, to the elements of a, taken flat, at ind.
 
@@ -136,7 +138,7 @@ def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value
     return b.reshape(b.put(flat, index, values, **policy), a.shape)
 
 
-@operator(in_place="arr")
+@eager(in_place="arr")
 def put_along_axis(arr: Tensor, indices: Tensor, values: Tensor | float, axis: int | None) -> Value:
     """``arr[i][indices[i][j][k]][k] = values[i][j][k]`` for axis = 1; values are cast and broadcast.
 
@@ -168,7 +170,7 @@ def _spread(op: str, argument: str, dtype: DType, values: Value, points: Shape, 
     return b.broadcast_to(v, points)
 
 
-@operator
+@eager
 def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: None = None, mode: str = "raise") -> Value:
     """``out[p] = choices[a[p]][p]``, where a and the choices broadcast to each other.
 
@@ -182,13 +184,13 @@ def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: None = None, mode
     index = _intp("choose", "a", a, False)
     if isinstance(choices, Value):
         need_rank("choose", "choices", choices, 1, 8)
-        shape = b._broadcast("choose", [index.shape, choices.shape[1:]])
+        shape = b.draft.broadcast("choose", [index.shape, choices.shape[1:]])
         each = (*(1 for _ in range(len(shape) - choices.rank + 1)), *choices.shape[1:])
         table = b.broadcast_to(b.reshape(choices, (choices.shape[0], *each)), (choices.shape[0], *shape))
     else:
         if not choices:
             raise ArgumentError("choose: at least one choice is needed")
-        shape = b._broadcast("choose", [index.shape, *(c.shape for c in choices)])
+        shape = b.draft.broadcast("choose", [index.shape, *(c.shape for c in choices)])
         table = b.stack([b.broadcast_to(c, shape) for c in choices])
     if table.shape[0] == 0:
         raise ArgumentError("choose: at least one choice is needed")
@@ -256,7 +258,7 @@ def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> Any:
 _NARROW = frozenset(["add", "subtract", "multiply", "divide", "minimum", "maximum", "fmin", "fmax"])
 
 
-@operator(in_place="a")
+@eager(in_place="a")
 def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, name: str) -> Value:
     op, builder = "ufunc_at", builder_of(a)
     if len(indices) > a.rank:
@@ -264,7 +266,7 @@ def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, na
     for k, i in enumerate(indices):
         need_dtype(op, f"indices[{k}]", i, INTEGERS)
     operand = b if isinstance(b, Value) else builder.full((), 0 if b is None else b, _dtype_of(a.dtype, b, name))
-    grid = builder._broadcast(op, [i.shape for i in indices])
+    grid = builder.draft.broadcast(op, [i.shape for i in indices])
     points = (*grid, *a.shape[len(indices) :])
     if not indices:
         index = builder.zeros((0,), "int64")
@@ -285,8 +287,10 @@ def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, na
     assert isinstance(joint, Computation)
     wide = _spread(op, "b", operand.dtype, operand, points, extra=False)
     lanes = [a, builder.zeros(a.shape, wide.dtype), builder.zeros(points, a.dtype), wide]
-    map = builder._nd_map(op, a, index, None, 0)
-    return builder._scatter(op, a, index, lanes[2], map, joint, True, "raise", True, False, False, None, 0, lanes)
+    draft = builder.draft
+    through = core.map_of_nd(draft, op, a, index, None, 0)
+    options = ScatterOptions(reduction=joint)
+    return core.scatter(draft, op, a, index, lanes[2], through, options, lane=Lane(0, lanes))
 
 
 def _dtype_of(a: DType, b: float | None, name: str) -> DType:

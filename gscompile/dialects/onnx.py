@@ -17,7 +17,7 @@ from gscompile.dialects._rules import FLOATS, INTEGERS, compared, need_dtype, ne
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import Dim, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Indexed, IndexMap, Place, Shared, Source, Window
@@ -57,7 +57,7 @@ def _reduction(op: str, reduction: str, opset: int) -> str:
     return _REDUCTIONS[reduction]
 
 
-@operator
+@eager
 def Gather(data: Tensor, indices: Tensor, axis: int = 0, *, opset: int = 24) -> Value:
     """``out = data[:, .., indices, .., :]`` with the indices on axis ``axis``; opsets 1, 11, 13.
 
@@ -71,7 +71,7 @@ def Gather(data: Tensor, indices: Tensor, axis: int = 0, *, opset: int = 24) -> 
     return builder_of(data).take(data, indices, axis_of("Gather", "axis", axis, data.rank))
 
 
-@operator
+@eager
 def GatherElements(data: Tensor, indices: Tensor, axis: int = 0, *, opset: int = 24) -> Value:
     """``out[i][j][k] = data[indices[i][j][k]][j][k]`` for axis = 0; opsets 11, 13.
 
@@ -85,7 +85,7 @@ def GatherElements(data: Tensor, indices: Tensor, axis: int = 0, *, opset: int =
     return builder_of(data).gather(data, indices, axis_of("GatherElements", "axis", axis, data.rank))
 
 
-@operator
+@eager
 def GatherND(data: Tensor, indices: Tensor, batch_dims: int = 0, *, opset: int = 24) -> Value:
     """Index vectors along the last axis of indices give slices of data; opsets 11, 12, 13.
 
@@ -104,14 +104,14 @@ def GatherND(data: Tensor, indices: Tensor, batch_dims: int = 0, *, opset: int =
     return builder_of(data).gather_nd(data, indices, batch_dims=batch)
 
 
-@operator
+@eager
 def Scatter(data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, *, opset: int = 10) -> Value:
     """:func:`ScatterElements` without a reduction, as it was called in opsets 9 and 10; later ones do not have it."""
     number = _opset("Scatter", opset, 9, 10)
     return _scatter_elements("Scatter", data, indices, updates, axis, "none", number)
 
 
-@operator
+@eager
 def ScatterElements(
     data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "none", *, opset: int = 24
 ) -> Value:
@@ -137,7 +137,7 @@ def _scatter_elements(
     return builder_of(data).scatter(data, indices, updates, a, reduction=compared(op, how, data.dtype))
 
 
-@operator
+@eager
 def ScatterND(data: Tensor, indices: Tensor, updates: Tensor, reduction: str = "none", *, opset: int = 24) -> Value:
     """The mirror of :func:`GatherND` without batch axes; opsets 11, 13, 16, 18.
 
@@ -154,7 +154,7 @@ def ScatterND(data: Tensor, indices: Tensor, updates: Tensor, reduction: str = "
     return builder_of(data).scatter_nd(data, indices, updates, reduction=compared("ScatterND", how, data.dtype))
 
 
-@operator
+@eager
 def TensorScatter(
     past_cache: Tensor,
     update: Tensor,
@@ -183,13 +183,13 @@ def TensorScatter(
         raise ShapeError(
             f"{op}: axis must not be that of the batch; got {axis} for shape {shape_str(past_cache.shape)}"
         )
-    b._require([("==", n, m, f"{op}: update on axis {k}") for k, n, m in _pairs(update, past_cache) if k != at])
+    b.draft.require([("==", n, m, f"{op}: update on axis {k}") for k, n, m in _pairs(update, past_cache) if k != at])
     grid = (past_cache.shape[0], update.shape[at])
     index = b.iota(grid, 1)
     if write_indices is not None:
         need_dtype(op, "write_indices", write_indices, ("int64",))
         need_rank(op, "write_indices", write_indices, 1)
-        b._require([("==", write_indices.shape[0], grid[0], f"{op}: write_indices")])
+        b.draft.require([("==", write_indices.shape[0], grid[0], f"{op}: write_indices")])
         index = index + b.unsqueeze(write_indices, 1)
     bounds = "raise" if mode == "linear" else "wrap"
     return b.scatter_map(past_cache, index, update, _row_map(past_cache.rank, at), bounds=bounds, negative=False)

@@ -26,7 +26,7 @@ from gscompile.dialects._rules import (
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
 
@@ -47,7 +47,7 @@ def _index(op: str, indices: Value, dtypes: Sequence[str] = INTEGERS) -> Value:
 # -- gathers ------------------------------------------------------------------------------------------------------------
 
 
-@operator
+@eager
 def gather_1(data: Tensor, indices: Tensor, axis: int) -> Value:
     """Gather-1: slices of data along axis; an index that is negative or too large gives zeros.
 
@@ -58,13 +58,13 @@ def gather_1(data: Tensor, indices: Tensor, axis: int) -> Value:
     return _gather("gather_1", data, indices, axis, 0, negative=False)
 
 
-@operator
+@eager
 def gather_7(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> Value:
     """Gather-7: :func:`gather_1` with batch axes, of equal extents; ``batch_dims`` counts from indices' rank if negative."""
     return _gather("gather_7", data, indices, axis, batch_dims, negative=False)
 
 
-@operator
+@eager
 def gather_8(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> Value:
     """Gather-8: :func:`gather_7` where a negative index counts from the end, once; out of range it gives zeros."""
     return _gather("gather_8", data, indices, axis, batch_dims, negative=True)
@@ -76,7 +76,7 @@ def _gather(op: str, data: Value, indices: Value, axis: int, batch_dims: int, ne
     return builder_of(data).take(data, indices, axis, batch_dims, bounds="fill", negative=negative)
 
 
-@operator
+@eager
 def gather_elements_6(data: Tensor, indices: Tensor, axis: int = 0) -> Value:
     """GatherElements-6: ``out[i][j][k] = data[indices[i][j][k]][j][k]`` for axis = 0.
 
@@ -88,7 +88,7 @@ def gather_elements_6(data: Tensor, indices: Tensor, axis: int = 0) -> Value:
     b = builder_of(data)
     what = f"gather_elements_6: indices {shape_str(indices.shape)} like data {shape_str(data.shape)}"
     pairs = enumerate(zip(indices.shape, data.shape, strict=True))
-    b._require([("==", i, d, f"{what}, on axis {k}") for k, (i, d) in pairs if k != a])
+    b.draft.require([("==", i, d, f"{what}, on axis {k}") for k, (i, d) in pairs if k != a])
     return b.gather(data, indices, a)
 
 
@@ -99,7 +99,7 @@ def _like_data(op: str, data: Value, indices: Value, axis: int) -> int:
     return axis_of(op, "axis", axis, data.rank)
 
 
-@operator
+@eager
 def gather_nd_5(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
     """GatherND-5: :func:`gather_nd_8` with the batch axes of the result made one."""
     b = builder_of(data)
@@ -108,7 +108,7 @@ def gather_nd_5(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
     return b.reshape(found, merged) if batch_dims > 1 else found
 
 
-@operator
+@eager
 def gather_nd_8(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
     """GatherND-8: slices of data at the index vectors along indices' last axis.
 
@@ -138,7 +138,7 @@ def _need_components(op: str, indices: Value) -> None:
         raise ShapeError(f"{op}: index vectors must not be empty; got indices {shape_str(indices.shape)}")
 
 
-@operator
+@eager
 def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end_token: Tensor) -> Value:
     """GatherTree-1: whole beams of a beam search, traced back from each beam's last step.
 
@@ -160,8 +160,8 @@ def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end
         return step_ids
     what = f"{op}: parent_idx {shape_str(parent_idx.shape)} like step_ids {shape_str(step_ids.shape)}"
     pairs = zip(parent_idx.shape, step_ids.shape, strict=True)
-    b._require([("==", p, s, f"{what}, on axis {a}") for a, (p, s) in enumerate(pairs)])
-    b._require([("==", max_seq_len.shape[0], batch, f"{op}: max_seq_len on axis 0")])
+    b.draft.require([("==", p, s, f"{what}, on axis {a}") for a, (p, s) in enumerate(pairs)])
+    b.draft.require([("==", max_seq_len.shape[0], batch, f"{op}: max_seq_len on axis 0")])
     last = b.reshape(b.minimum(b.cast(max_seq_len, "int64"), time) - 1, (1, batch, 1))
     t, own = b.iota(step_ids.shape, axis=0), b.iota(step_ids.shape, axis=2)
     parent = b.cast(parent_idx, "int64")
@@ -184,7 +184,7 @@ def _later(x: Value, rest: Value, steps: int) -> Value:
 # -- scatters -----------------------------------------------------------------------------------------------------------
 
 
-@operator
+@eager
 def scatter_update_3(data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Value:
     """ScatterUpdate-3: a copy of data with its slices along axis at indices replaced; the last of duplicates wins.
 
@@ -198,7 +198,7 @@ def scatter_update_3(data: Tensor, indices: Tensor, updates: Tensor, axis: int) 
     return b.put(data, indices, updates, axis, negative=False)
 
 
-@operator
+@eager
 def scatter_elements_update_3(data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Value:
     """ScatterElementsUpdate-3: ``out = data; out[indices[i][j][k]][j][k] = updates[i][j][k]`` for axis = 0.
 
@@ -209,7 +209,7 @@ def scatter_elements_update_3(data: Tensor, indices: Tensor, updates: Tensor, ax
     return _scatter_elements("scatter_elements_update_3", data, indices, updates, axis, "none", True)
 
 
-@operator
+@eager
 def scatter_elements_update_12(
     data: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str = "none", use_init_val: bool = True
 ) -> Value:
@@ -259,7 +259,7 @@ def _reduction(op: str, reduction: str, table: dict[str, str]) -> str:
     return table[reduction]
 
 
-@operator
+@eager
 def scatter_nd_update_3(data: Tensor, indices: Tensor, updates: Tensor) -> Value:
     """ScatterNDUpdate-3 (``openvino.opset4`` in Python): a copy of data with updates at index vectors.
 
@@ -270,7 +270,7 @@ def scatter_nd_update_3(data: Tensor, indices: Tensor, updates: Tensor) -> Value
     return _scatter_nd("scatter_nd_update_3", data, indices, updates, "none")
 
 
-@operator
+@eager
 def scatter_nd_update_15(data: Tensor, indices: Tensor, updates: Tensor, reduction: str | None = None) -> Value:
     """ScatterNDUpdate-15: :func:`scatter_nd_update_3` with reduction: none, sum, sub, prod, min, max.
 

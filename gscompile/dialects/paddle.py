@@ -14,7 +14,7 @@ from gscompile.dialects._rules import FLOATS, from_zero, need_dtype, need_rank, 
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import axis_of, flag, named
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Size, Tensor, operator
+from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import Dim, as_shape, product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reductions import variant
@@ -45,7 +45,7 @@ def _list(op: str, index: Value) -> Value:
     return index
 
 
-@operator
+@eager
 def gather(x: Tensor, index: Tensor, axis: int | None = None, name: str | None = None) -> Value:
     """Slices of x at index along axis, 0 by default.
 
@@ -55,7 +55,7 @@ def gather(x: Tensor, index: Tensor, axis: int | None = None, name: str | None =
     return builder_of(x).take(x, _list("gather", index), 0 if axis is None else axis)
 
 
-@operator
+@eager
 def index_select(x: Tensor, index: Tensor, axis: int = 0, name: str | None = None) -> Value:
     """Slices of x at index along axis; x: rank 1 or more; index: shape (n,) or (n, 1)."""
     need_rank("index_select", "x", x, 1, 8)
@@ -63,14 +63,14 @@ def index_select(x: Tensor, index: Tensor, axis: int = 0, name: str | None = Non
     return builder_of(x).take(x, _list("index_select", index), axis)
 
 
-@operator
+@eager
 def gather_nd(x: Tensor, index: Tensor, name: str | None = None) -> Value:
     """Slices of x at the index vectors along index's last axis: ``out.shape = index.shape[:-1] + x.shape[m:]``."""
     need_dtype("gather_nd", "index", index, _INDEX)
     return builder_of(x).gather_nd(x, index)
 
 
-@operator
+@eager
 def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, name: str | None = None) -> Value:
     """A copy of x with the rows at index replaced by updates' rows; the last of duplicates wins.
 
@@ -85,21 +85,21 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
     need_rank("scatter", "x", x, 1, 8)
     i = _list("scatter", index)
     if i.rank == 1 and updates.rank == x.rank:
-        b._require([("<=", i.shape[0], updates.shape[0], "scatter: number of indices, and of rows of updates,")])
+        b.draft.require([("<=", i.shape[0], updates.shape[0], "scatter: number of indices, and of rows of updates,")])
         updates = b.slice(updates, [0], [i.shape[0]])
     if flag("scatter", "overwrite", overwrite):
         return b.put(x, i, updates)
     return b.put(x, i, from_zero(updates), reduction="add", include_self=False)
 
 
-@operator
+@eager
 def scatter_nd(index: Tensor, updates: Tensor, shape: Sequence[Size], name: str | None = None) -> Value:
     """:func:`scatter_nd_add` to zeros of a shape, a list of ints (or, with values, of symbolic sizes)."""
     base = builder_of(updates).zeros(named("scatter_nd", "shape", as_shape, shape), updates.dtype)
     return _scatter_nd_add("scatter_nd", base, index, updates)
 
 
-@operator
+@eager
 def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None = None) -> Value:
     """A copy of x with updates added at index vectors: ``updates.shape = index.shape[:-1] + x.shape[m:]``."""
     return _scatter_nd_add("scatter_nd_add", x, index, updates)
@@ -112,7 +112,7 @@ def _scatter_nd_add(op: str, x: Value, index: Value, updates: Value) -> Value:
     return builder_of(x).scatter_nd(x, index, updates, reduction="add")
 
 
-@operator
+@eager
 def take_along_axis(arr: Tensor, indices: Tensor, axis: int, broadcast: bool = True) -> Value:
     """``out[i][j][k] = arr[indices[i][j][k]][j][k]`` for axis = 0.
 
@@ -122,13 +122,13 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: int, broadcast: bool = T
     need_dtype("take_along_axis", "indices", indices, _INDEX)
     a = _axis("take_along_axis", arr, indices, axis)
     if flag("take_along_axis", "broadcast", broadcast):
-        common = b._broadcast("take_along_axis", [_without(arr.shape, a), _without(indices.shape, a)])
+        common = b.draft.broadcast("take_along_axis", [_without(arr.shape, a), _without(indices.shape, a)])
         arr = b.broadcast_to(arr, (*common[:a], arr.shape[a], *common[a:]))
         indices = b.broadcast_to(indices, (*common[:a], indices.shape[a], *common[a:]))
     return b.gather(arr, indices, a)
 
 
-@operator
+@eager
 def put_along_axis(
     arr: Tensor,
     indices: Tensor,
@@ -165,7 +165,7 @@ def put_along_axis(
     elif isinstance(values, Value):
         need_rank(op, "values", values, indices.rank)
         what = f"{op}: indices {shape_str(indices.shape)} and values {shape_str(values.shape)}"
-        b._require([("<=", i, v, f"{what}, on axis {k}") for k, (i, v) in enumerate(_pairs(indices, values))])
+        b.draft.require([("<=", i, v, f"{what}, on axis {k}") for k, (i, v) in enumerate(_pairs(indices, values))])
         values = b.slice(values, [0] * values.rank, list(indices.shape))
     if how in ("min", "max") and arr.dtype.is_float:
         kept = values if isinstance(values, Value) else b.full(indices.shape, values, arr.dtype)

@@ -43,7 +43,7 @@ from gscompile.dialects._rules import (
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import int_of, named
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Size, Tensor, operator
+from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import Dim, as_shape, product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reductions import Reduction
@@ -77,7 +77,7 @@ def _empty(shape: Sequence[Dim]) -> bool:
 # -- gathers ------------------------------------------------------------------------------------------------------------
 
 
-@operator
+@eager
 def gather(
     params: Tensor,
     indices: Tensor,
@@ -111,7 +111,7 @@ def gather(
     return b.take(params, indices, a, batch, bounds=bounds, negative=False)
 
 
-@operator
+@eager
 def gather_nd(
     params: Tensor,
     indices: Tensor,
@@ -143,7 +143,7 @@ def gather_nd(
     if ours != theirs:
         rest = product(indices.shape[batch:])
         what = f"gather_nd: elements in batch axes of indices {shape_str(indices.shape)}, and params {shape_str(params.shape)},"
-        b._require([("==", product(theirs) * rest, product(ours) * rest, what)])
+        b.draft.require([("==", product(theirs) * rest, product(ours) * rest, what)])
         indices = b.reshape(indices, (*ours, *indices.shape[batch:]))
     depth = int_of("gather_nd", "the length of a vector", indices.shape[-1])
     if _empty(params.shape) and not _empty(indices.shape[:-1]) and depth <= params.rank - batch:
@@ -159,7 +159,7 @@ def gather_nd(
 # -- scatters -----------------------------------------------------------------------------------------------------------
 
 
-@operator
+@eager
 def scatter_nd(
     indices: Tensor,
     updates: Tensor,
@@ -179,7 +179,7 @@ def scatter_nd(
     return _scatter("scatter_nd", base, indices, updates, "add", device, bad_indices_policy)
 
 
-@operator
+@eager
 def tensor_scatter_nd_update(
     tensor: Tensor, indices: Tensor, updates: Tensor, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
@@ -192,7 +192,7 @@ def tensor_scatter_nd_update(
     return _scatter("tensor_scatter_nd_update", tensor, indices, updates, "update", device)
 
 
-@operator
+@eager
 def tensor_scatter_nd_add(
     tensor: Tensor,
     indices: Tensor,
@@ -206,7 +206,7 @@ def tensor_scatter_nd_add(
     return _scatter("tensor_scatter_nd_add", tensor, indices, updates, "add", device, bad_indices_policy)
 
 
-@operator
+@eager
 def tensor_scatter_nd_sub(
     tensor: Tensor,
     indices: Tensor,
@@ -220,7 +220,7 @@ def tensor_scatter_nd_sub(
     return _scatter("tensor_scatter_nd_sub", tensor, indices, updates, "sub", device, bad_indices_policy)
 
 
-@operator
+@eager
 def tensor_scatter_nd_max(
     tensor: Tensor,
     indices: Tensor,
@@ -237,7 +237,7 @@ def tensor_scatter_nd_max(
     return _scatter("tensor_scatter_nd_max", tensor, indices, updates, "max", device, bad_indices_policy)
 
 
-@operator
+@eager
 def tensor_scatter_nd_min(
     tensor: Tensor,
     indices: Tensor,
@@ -292,7 +292,7 @@ def _no_bool(op: str, x: Value) -> None:
 # -- segments -----------------------------------------------------------------------------------------------------------
 
 
-@operator
+@eager
 def unsorted_segment_sum(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
@@ -305,7 +305,7 @@ def unsorted_segment_sum(
     return _unsorted("unsorted_segment_sum", data, segment_ids, num_segments, "add", 0, device, _GATHER_INDEX)
 
 
-@operator
+@eager
 def unsorted_segment_prod(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
@@ -313,7 +313,7 @@ def unsorted_segment_prod(
     return _unsorted("unsorted_segment_prod", data, segment_ids, num_segments, "mul", 1, device, _INDEX)
 
 
-@operator
+@eager
 def unsorted_segment_max(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
@@ -325,7 +325,7 @@ def unsorted_segment_max(
     return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", _limits(data)[0], device, _INDEX)
 
 
-@operator
+@eager
 def unsorted_segment_min(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
@@ -333,7 +333,7 @@ def unsorted_segment_min(
     return _unsorted("unsorted_segment_min", data, segment_ids, num_segments, "min", _limits(data)[1], device, _INDEX)
 
 
-@operator
+@eager
 def unsorted_segment_mean(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
@@ -348,7 +348,7 @@ def unsorted_segment_mean(
     return total / count
 
 
-@operator
+@eager
 def unsorted_segment_sqrt_n(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
@@ -397,7 +397,7 @@ def _unsorted(
         )
     (rows,) = named(op, "num_segments", as_shape, [num_segments])
     what = f"{op}: segment_ids {shape_str(ids.shape)} as a prefix of data {shape_str(data.shape)}"
-    b._require(
+    b.draft.require(
         [("==", i, d, f"{what}, on axis {a}") for a, (i, d) in enumerate(zip(ids.shape, data.shape, strict=False))]
     )
     base = b.full((rows, *data.shape[ids.rank :]), identity, data.dtype)
@@ -462,27 +462,27 @@ def _rows(op: str, ids: Any, num_segments: Any) -> Any:
     return max(int(ids[-1]) + 1, 0) if len(np.shape(ids)) == 1 and len(ids) else 0
 
 
-@operator
+@eager
 def _segment_sum(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_sum", data, segment_ids, num_segments, "add", 0)
 
 
-@operator
+@eager
 def _segment_prod(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_prod", data, segment_ids, num_segments, "mul", 1)
 
 
-@operator
+@eager
 def _segment_max(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_max", data, segment_ids, num_segments, "max", 0)
 
 
-@operator
+@eager
 def _segment_min(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     return _sorted("segment_min", data, segment_ids, num_segments, "min", 0)
 
 
-@operator
+@eager
 def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
     b = builder_of(data)
     total = _sorted("segment_mean", data, segment_ids, num_segments, "add", 0)

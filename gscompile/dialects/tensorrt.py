@@ -17,7 +17,7 @@ from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.base import int_of
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import dim_max
 from gscompile.ir.graph import Value
 
@@ -40,13 +40,13 @@ class ScatterMode(Enum):
     ND = "ND"
 
 
-@operator
+@eager
 def add_gather(input: Tensor, indices: Tensor, axis: int, *, num_elementwise_dims: int = 0) -> Value:
     """:func:`add_gather_v2` in mode DEFAULT."""
     return _gather("add_gather", input, indices, GatherMode.DEFAULT, axis, num_elementwise_dims)
 
 
-@operator
+@eager
 def add_gather_v2(
     input: Tensor, indices: Tensor, mode: GatherMode | str, *, axis: int = 0, num_elementwise_dims: int = 0
 ) -> Value:
@@ -93,7 +93,7 @@ def _gather(op: str, x: Value, indices: Value, mode: GatherMode | str, axis: int
     return b.take(x, indices, a, 1, bounds="fill")
 
 
-@operator
+@eager
 def add_scatter(data: Tensor, indices: Tensor, updates: Tensor, mode: ScatterMode | str, *, axis: int = 0) -> Value:
     """A scatter layer: a copy of data with updates at indices.
 

@@ -18,7 +18,8 @@ from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, int_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.core import equal_batch
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
@@ -26,7 +27,7 @@ from gscompile.ir.index_map import nd_map
 from gscompile.ir.ops.reductions import Reduction
 
 
-@operator
+@eager
 def gather(data: Tensor, axis: int, indices: Tensor) -> Value:
     """``out[i][j][k] = data[indices[i][j][k]][j][k]`` for axis = 0.
 
@@ -42,7 +43,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Value:
     return builder_of(data).gather(data, indices, axis, negative=False)
 
 
-@operator
+@eager
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
     """``out[b.., y.., x..] = a[b.., indices[0, b.., y..], .., indices[m - 1, b.., y..], x..]``, vectors along the first axis.
 
@@ -61,11 +62,11 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
             f"gather_nd: index vectors of length {m} after {batch} batch axes do not fit a {shape_str(a.shape)} and indices "
             f"{shape_str(indices.shape)}"
         )
-    b._equal_batch("gather_nd", a.shape, indices.shape[1:], batch)
+    equal_batch(b.draft, "gather_nd", a.shape, indices.shape[1:], batch)
     return b.gather_map(a, indices, nd_map(a.rank, indices.rank, m, batch, vector_axis=0), negative=False)
 
 
-@operator
+@eager
 def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "fast") -> Value:
     """The slices of a at indices along axis; of a taken flat, if axis is None.
 
@@ -91,7 +92,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
 _REDUCTIONS = ("update", "add", "mul", "mean", "min", "max")
 
 
-@operator
+@eager
 def scatter_elements(data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update") -> Value:
     """``out = data; out[indices[i][j]][j] = f(out[indices[i][j]][j], updates[i][j])`` for axis = 0.
 
@@ -110,9 +111,9 @@ def scatter_elements(data: Tensor, indices: Tensor, updates: Tensor, axis: int =
     need_rank(op, "indices", indices, data.rank)
     need_rank(op, "updates", updates, data.rank)
     pairs = list(enumerate(zip(indices.shape, data.shape, strict=True)))
-    b._require([("<=", i, d, f"{op}: indices on axis {k}, and data,") for k, (i, d) in pairs if k != a])
+    b.draft.require([("<=", i, d, f"{op}: indices on axis {k}, and data,") for k, (i, d) in pairs if k != a])
     like = enumerate(zip(updates.shape, indices.shape, strict=True))
-    b._require([("==", u, i, f"{op}: updates on axis {k}, like indices") for k, (u, i) in like])
+    b.draft.require([("==", u, i, f"{op}: updates on axis {k}, like indices") for k, (u, i) in like])
     how = _mean(op, data) if reduction == "mean" else compared(op, reduction, data.dtype)
     if all(i == d for k, (i, d) in pairs if k not in (0, a, a + 1)):
         return b.scatter(data, indices, updates, a, reduction=how)
@@ -131,7 +132,7 @@ def _mean(op: str, data: Value) -> Reduction:
     return found[0]
 
 
-@operator
+@eager
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Value:
     """The mirror of :func:`gather_nd` without batch axes; mode: update, add, mul, min, max.
 
@@ -155,7 +156,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Val
     return b.scatter_map(data, indices, updates, map, reduction=how, negative=False)
 
 
-@operator
+@eager
 def index_put(data: Tensor, indices: Sequence[Tensor] | Tensor, values: Tensor, accumulate: bool = False) -> Value:
     """``out = data; out[indices] = values``, or ``+=``: an index tensor for each axis of data, which broadcast.
 
@@ -171,7 +172,7 @@ def index_put(data: Tensor, indices: Sequence[Tensor] | Tensor, values: Tensor, 
     for k, i in enumerate(each):
         need_dtype("index_put", f"indices[{k}]", i, INTEGERS)
     need_same_dtype("index_put", "values", values, "data", data)
-    grid = b._broadcast("index_put", [i.shape for i in each])
+    grid = b.draft.broadcast("index_put", [i.shape for i in each])
     index = b.stack([b.cast(_bounded(i), "int64") for i in (b.broadcast_to(i, grid) for i in each)], len(grid))
     src = values if values.shape == grid else b.reshape(values, grid)
     return b.scatter_nd(data, index, src, reduction=rounding("add") if accumulate else "update")

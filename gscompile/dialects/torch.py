@@ -17,7 +17,7 @@ from gscompile.dialects._rules import from_zero, need_dtype, need_rank, need_sam
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of
 from gscompile.frontend.builder import builder_of
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import Dim, product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reductions import Reduction, variant
@@ -46,7 +46,7 @@ def _reduction(op: str, reduce: str, allowed: Sequence[str]) -> str:
     return _REDUCE[reduce]
 
 
-@operator
+@eager
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Value:
     """``out[i][j][k] = input[index[i][j][k]][j][k]`` for dim = 0.
 
@@ -61,7 +61,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return b.reshape(found, index.shape) if index.rank == 0 else found
 
 
-@operator
+@eager
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Value:
     """:func:`gather` with int64 indices taken modulo input's extent, and the other axes broadcast.
 
@@ -81,7 +81,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Va
 def _broadcast_others(op: str, x: Value, index: Value, axis: int) -> tuple[Value, Value]:
     """Both, with the extents on all axes but one broadcast to each other."""
     b = builder_of(x)
-    common = b._broadcast(op, [_without(x.shape, axis), _without(index.shape, axis)])
+    common = b.draft.broadcast(op, [_without(x.shape, axis), _without(index.shape, axis)])
     both = [(*common[:axis], v.shape[axis], *common[axis:]) for v in (x, index)]
     return b.broadcast_to(x, both[0]), b.broadcast_to(index, both[1])
 
@@ -90,7 +90,7 @@ def _without(shape: Sequence[Dim], axis: int) -> tuple[Dim, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-@operator
+@eager
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str | None = None) -> Value:
     """``out = input; out[index[i][j][k]][j][k] = src[i][j][k]`` for dim = 0.
 
@@ -103,13 +103,13 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, redu
     return _scatter("scatter", input, dim, index, src, how, True)
 
 
-@operator
+@eager
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Value:
     """:func:`scatter` that adds to what is there."""
     return _scatter("scatter_add", input, dim, index, src, "add", True)
 
 
-@operator
+@eager
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Value:
@@ -158,7 +158,7 @@ def _quotient(total: Value, count: Value) -> Value:
     return total / builder_of(total).cast(count, total.dtype)
 
 
-@operator
+@eager
 def index_select(input: Tensor, dim: int, index: Tensor) -> Value:
     """The slices of input at index along dim; index: at most 1-D."""
     b = builder_of(input)
@@ -169,7 +169,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Value:
     return b.reshape(out, ()) if input.rank == 0 else out
 
 
-@operator
+@eager
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Value:
     """Adds ``alpha * source`` to the slices of input at index along dim.
 
@@ -184,13 +184,13 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return _index_put("index_add", input, dim, index, source, "add", True, _INDEX)
 
 
-@operator
+@eager
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Value:
     """Writes source to the slices of input at index along dim; index: int64."""
     return _index_put("index_copy", input, dim, index, source, "update", True, ("int64",))
 
 
-@operator
+@eager
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Value:
@@ -230,7 +230,7 @@ def _index_put(
     return b.reshape(out, ()) if input.rank == 0 else out
 
 
-@operator
+@eager
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Value:
     """Writes one value to the slices of input at index along dim; a negative index counts from the end; index: int64.
 
@@ -249,7 +249,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) ->
     return b.reshape(out, ()) if input.rank == 0 else out
 
 
-@operator
+@eager
 def take(input: Tensor, index: Tensor) -> Value:
     """Elements of input taken flat; a negative index counts from the end; index: int64; result: index's shape."""
     b = builder_of(input)
@@ -257,7 +257,7 @@ def take(input: Tensor, index: Tensor) -> Value:
     return b.take(b.reshape(input, (-1,)), index)
 
 
-@operator
+@eager
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Value:
     """Writes source to input taken flat, or adds it; a negative index counts from the end; index: int64.
 
@@ -270,7 +270,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return b.reshape(b.put(flat, i, s, reduction=rounding("add") if accumulate else "update"), input.shape)
 
 
-@operator
+@eager
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor | float, accumulate: bool = False) -> Value:
     """``out = input; out[indices] = values`` with integer indices that broadcast, one for each leading axis of input.
 
@@ -286,7 +286,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor | float, 
         return _masked_put(input, indices, values, accumulate)
     for k, i in enumerate(indices):
         need_dtype("index_put", f"indices[{k}]", i, _INDEX)
-    grid = b._broadcast("index_put", [i.shape for i in indices])
+    grid = b.draft.broadcast("index_put", [i.shape for i in indices])
     stacked = b.stack([b.cast(b.broadcast_to(i, grid), "int64") for i in indices], len(grid))
     points = (*grid, *input.shape[len(indices) :])
     if isinstance(values, Value):
@@ -308,7 +308,7 @@ def _masked_put(input: Value, indices: Sequence[Value], values: Value | float, a
     return b.where(chosen, input + new if accumulate else new, input)
 
 
-@operator
+@eager
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -336,7 +336,7 @@ def _embedding_rules(op: str, input: Value, weight: Value, padding_idx: int | No
         raise ArgumentError(f"{op}: max_norm renormalises weight itself, which is not done here; got {max_norm}")
 
 
-@operator
+@eager
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

@@ -19,10 +19,12 @@ from typing import Any
 
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
 from gscompile.errors import ArgumentError, ShapeError
+from gscompile.frontend import core
 from gscompile.frontend.base import flag, int_of, ints_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
-from gscompile.frontend.eager import Tensor, operator
+from gscompile.frontend.core import Lane, ScatterOptions
+from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
@@ -32,7 +34,7 @@ from gscompile.ir.ops.reductions import Reduction, variant
 Computed = Computation | tuple[Reduction, ...]
 
 
-@operator
+@eager
 def gather(
     operand: Tensor,
     start_indices: Tensor,
@@ -162,7 +164,7 @@ def _as_xla(reduction: Reduction) -> Reduction:
     return variant(reduction.name, zeros="sign") if reduction.name in ("min", "max") else reduction
 
 
-@operator
+@eager
 def _scatter(
     inputs: Sequence[Tensor],
     scatter_indices: Tensor,
@@ -249,24 +251,22 @@ def _scatter(
         return list(inputs)
     sizes = [points[w] for w in window]
     map = _map(first.rank, indices.rank, window, sizes, inserted, batching, indices_batching, index_map, vector)
-    joint = isinstance(computed, Computation)
-    b = builder_of(first)
+    draft = builder_of(first).draft
     return [
-        b._scatter(
+        core.scatter(
+            draft,
             op,
             x,
             indices,
             updates[k],
             map,
-            computed if isinstance(computed, Computation) else computed[k],
-            True,
-            "fill",
-            False,
-            unique,
-            False,
-            None,
-            k if joint else 0,
-            [*inputs, *updates] if joint else [],
+            ScatterOptions(
+                reduction=computed if isinstance(computed, Computation) else computed[k],
+                bounds="fill",
+                negative=False,
+                unique=unique,
+            ),
+            lane=Lane(k, [*inputs, *updates]) if isinstance(computed, Computation) else None,
         )
         for k, x in enumerate(inputs)
     ]
@@ -367,7 +367,7 @@ def _batches(
         f"{op}: {name} must have as many entries as the other tensor's batching dims, {len(batching)}; "
         f"got {tuple(indices_batching)}",
     )
-    builder_of(operand)._require(
+    builder_of(operand).draft.require(
         [
             (
                 "==",

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gscompile.errors import GraphError, ShapeError
-from gscompile.frontend.index import IndexOps
-from gscompile.frontend.math import MathOps
-from gscompile.frontend.movement import MovementOps
+from gscompile.frontend.draft import Draft
 from gscompile.frontend.reduce import ReduceOps
 from gscompile.ir.dims import SymDim, shape_symbols
 from gscompile.ir.graph import Graph, Value
@@ -19,8 +17,11 @@ if TYPE_CHECKING:
     from gscompile.build import Module
 
 
-class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
+class Builder(ReduceOps):
     """Builds a graph of gathers, scatters and what surrounds them.
+
+    Args:
+        name: the graph's, and the compiled function's: a Python identifier.
 
     Example:
         >>> b = Builder("rows")
@@ -33,6 +34,9 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
           return take_2: float32(k, 64)
     """
 
+    def __init__(self, name: str = "main") -> None:
+        self.draft = Draft(name, self)
+
     def input(self, name: str, shape: Any, dtype: Any) -> Value:
         """A tensor that every call passes; a dimension is an int, or a str naming a size known only then."""
         type = TensorType.of(shape, dtype)
@@ -40,7 +44,7 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
             raise GraphError(f"input: the name must be a Python identifier; got {name!r}")
         if name == "out":
             raise GraphError("input: the name 'out' is taken: it is how a call names the array for its result")
-        return self._add(Input(), [], type, name)
+        return self.draft.add(Input(), [], type, name)
 
     def create_input(self, dtype: Any, shape: Any, name: str) -> Value:
         """CINN's spelling of :meth:`input`."""
@@ -51,7 +55,7 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
         for v in values:
             if not isinstance(v, Value):
                 raise GraphError(f"output: a value of this builder is needed; got {v!r}")
-            self._outputs.append(self._value("output", "value", v))
+            self.draft.outputs.append(self.draft.as_value("output", "value", v))
 
     def graph(self) -> Graph:
         """The graph as it stands: the outputs and what they need.
@@ -62,10 +66,10 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
         Raises:
             GraphError: there is no output.  ShapeError: a size that only a call can tell is not the extent of any input's axis.
         """
-        outputs = self._outputs
+        outputs = self.draft.outputs
         if not outputs:
-            used = {id(a) for v in self._values for a in v.args}
-            outputs = [v for v in self._values if id(v) not in used and not isinstance(v.op, Input)]
+            used = {id(a) for v in self.draft.values for a in v.args}
+            outputs = [v for v in self.draft.values if id(v) not in used and not isinstance(v.op, Input)]
         if not outputs:
             raise GraphError(f"builder {self.name!r} has no output: add an operator, or name the outputs with output()")
         needed: set[int] = set()
@@ -75,8 +79,8 @@ class Builder(IndexOps, MathOps, MovementOps, ReduceOps):
             if id(v) not in needed:
                 needed.add(id(v))
                 stack.extend(v.args)
-        values = tuple(v for v in self._values if id(v) in needed or isinstance(v.op, Input))
-        constraints = tuple(c for k, c in self._constraints if id(self._values[k]) in needed)
+        values = tuple(v for v in self.draft.values if id(v) in needed or isinstance(v.op, Input))
+        constraints = tuple(c for k, c in self.draft.constraints if id(self.draft.values[k]) in needed)
         graph = Graph(self.name, values, tuple(outputs), constraints)
         self._check_symbols(graph)
         return graph

@@ -45,7 +45,7 @@ def computation(op: str, function: Callable[..., Any], dtypes: Sequence[DType]) 
     try:
         returned = function(*old, *new)
         results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
-        values = [b._value(op, f"result {k} of update_computation", r) for k, r in enumerate(results)]
+        values = [b.draft.as_value(op, f"result {k} of update_computation", r) for k, r in enumerate(results)]
     except GSError as e:
         raise ArgumentError(f"{op}: update_computation: {e}") from e
     if len(values) != n:

@@ -1,28 +1,19 @@
-"""Gather and scatter: each operator is one index map handed to one of two cores."""
+"""Gather and scatter: each operator is an index map handed to one of two cores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from gscompile.compiler.bounds_errors import empty_axis
-from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axis_of, flag, int_of, ints_of, scalar_of
-from gscompile.ir.bounds import Bounds
-from gscompile.ir.bounds import bounds as bounds_of
-from gscompile.ir.dims import Shape, product, shape_str, shape_symbols
+from gscompile.frontend import core
+from gscompile.frontend.base import Operand, axis_of
+from gscompile.frontend.core import GatherOptions, ScatterOptions
+from gscompile.frontend.math import MathOps
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import IndexMap, element_map, nd_dims_map, nd_map, take_map
-from gscompile.ir.ops.addressing import Addressing
-from gscompile.ir.ops.gather import Gather
-from gscompile.ir.ops.movement import Full
+from gscompile.ir.index_map import IndexMap, element_map
 from gscompile.ir.ops.reductions import Reduction
-from gscompile.ir.ops.reductions import reduction as reduction_of
-from gscompile.ir.ops.scatter import Scatter
-from gscompile.ir.types import TensorType
 
 
-class IndexOps(GraphBuilder):
+class IndexOps(MathOps):
     """``gather gather_nd take gather_map`` and ``scatter scatter_nd put scatter_map``.
 
     Common to all of them:
@@ -63,9 +54,10 @@ class IndexOps(GraphBuilder):
         torch.gather, ONNX GatherElements, CINN gather (design document, 1.1).  index has data's rank; on the other axes its
         extent is at most data's.  Result: index's shape, data's dtype.
         """
-        d, i = self._pair("gather", data, index)
-        map = element_map(d.rank, axis_of("gather", "dim", dim, d.rank))
-        return self._gather("gather", d, i, map, bounds, negative, fill, name)
+        d, i = core.data_and_index(self.draft, "gather", data, index)
+        through = element_map(d.rank, axis_of("gather", "dim", dim, d.rank))
+        options = GatherOptions(bounds=bounds, negative=negative, fill=fill)
+        return core.gather(self.draft, "gather", d, i, through, options, name)
 
     def gather_nd(
         self,
@@ -88,9 +80,10 @@ class IndexOps(GraphBuilder):
         ``dims=[...]``: CINN gather_nd (design document, 1.2).  index has data's rank plus one; component k indexes axis
         ``dims[k]``, every other axis is shared: ``out.shape = index.shape[:-1]``.
         """
-        d, i = self._pair("gather_nd", data, index)
-        map = self._nd_map("gather_nd", d, i, dims, batch_dims)
-        return self._gather("gather_nd", d, i, map, bounds, negative, fill, name)
+        d, i = core.data_and_index(self.draft, "gather_nd", data, index)
+        through = core.map_of_nd(self.draft, "gather_nd", d, i, dims, batch_dims)
+        options = GatherOptions(bounds=bounds, negative=negative, fill=fill)
+        return core.gather(self.draft, "gather_nd", d, i, through, options, name)
 
     def take(
         self,
@@ -109,9 +102,10 @@ class IndexOps(GraphBuilder):
         ``out.shape = data.shape[:axis] + index.shape[batch_dims:] + data.shape[axis + 1:]``; the first ``batch_dims`` axes
         are shared (equal extents; negative counts from index's rank) and ``batch_dims <= axis``.
         """
-        d, i = self._pair("take", data, index)
-        map = self._take_map("take", d, i, axis, batch_dims)
-        return self._gather("take", d, i, map, bounds, negative, fill, name)
+        d, i = core.data_and_index(self.draft, "take", data, index)
+        through = core.map_of_take(self.draft, "take", d, i, axis, batch_dims)
+        options = GatherOptions(bounds=bounds, negative=negative, fill=fill)
+        return core.gather(self.draft, "take", d, i, through, options, name)
 
     def gather_map(
         self,
@@ -129,8 +123,9 @@ class IndexOps(GraphBuilder):
         A slice that lies partly outside is as a whole out of range: ``clip`` moves its start (XLA), ``fill`` fills all of it.
         Result: shape ``map.points_shape(data.shape, index.shape)``, data's dtype.
         """
-        d, i = self._pair("gather_map", data, index)
-        return self._gather("gather_map", d, i, map, bounds, negative, fill, name)
+        d, i = core.data_and_index(self.draft, "gather_map", data, index)
+        options = GatherOptions(bounds=bounds, negative=negative, fill=fill)
+        return core.gather(self.draft, "gather_map", d, i, map, options, name)
 
     def scatter(
         self,
@@ -152,11 +147,17 @@ class IndexOps(GraphBuilder):
         The mirror of :meth:`gather`: torch.scatter, ONNX ScatterElements, CINN scatter (design document, 2.1).  src has
         index's shape.  Result: data's shape and dtype.
         """
-        d, i = self._pair("scatter", data, index)
-        map = element_map(d.rank, axis_of("scatter", "dim", dim, d.rank))
-        return self._scatter(
-            "scatter", d, i, src, map, reduction, include_self, bounds, negative, unique, deterministic, name
+        d, i = core.data_and_index(self.draft, "scatter", data, index)
+        through = element_map(d.rank, axis_of("scatter", "dim", dim, d.rank))
+        options = ScatterOptions(
+            reduction=reduction,
+            include_self=include_self,
+            bounds=bounds,
+            negative=negative,
+            unique=unique,
+            deterministic=deterministic,
         )
+        return core.scatter(self.draft, "scatter", d, i, src, through, options, name)
 
     def scatter_nd(
         self,
@@ -179,11 +180,17 @@ class IndexOps(GraphBuilder):
         src has the shape that gather_nd's result has: ``index.shape[:-1] + data.shape[batch_dims + m:]``, with ``dims``
         ``index.shape[:-1]``.  Result: data's shape and dtype.
         """
-        d, i = self._pair("scatter_nd", data, index)
-        map = self._nd_map("scatter_nd", d, i, dims, batch_dims)
-        return self._scatter(
-            "scatter_nd", d, i, src, map, reduction, include_self, bounds, negative, unique, deterministic, name
+        d, i = core.data_and_index(self.draft, "scatter_nd", data, index)
+        through = core.map_of_nd(self.draft, "scatter_nd", d, i, dims, batch_dims)
+        options = ScatterOptions(
+            reduction=reduction,
+            include_self=include_self,
+            bounds=bounds,
+            negative=negative,
+            unique=unique,
+            deterministic=deterministic,
         )
+        return core.scatter(self.draft, "scatter_nd", d, i, src, through, options, name)
 
     def put(
         self,
@@ -206,11 +213,17 @@ class IndexOps(GraphBuilder):
         src has the shape that take's result has: ``data.shape[:axis] + index.shape[batch_dims:] + data.shape[axis + 1:]``.
         Result: data's shape and dtype.
         """
-        d, i = self._pair("put", data, index)
-        map = self._take_map("put", d, i, axis, batch_dims)
-        return self._scatter(
-            "put", d, i, src, map, reduction, include_self, bounds, negative, unique, deterministic, name
+        d, i = core.data_and_index(self.draft, "put", data, index)
+        through = core.map_of_take(self.draft, "put", d, i, axis, batch_dims)
+        options = ScatterOptions(
+            reduction=reduction,
+            include_self=include_self,
+            bounds=bounds,
+            negative=negative,
+            unique=unique,
+            deterministic=deterministic,
         )
+        return core.scatter(self.draft, "put", d, i, src, through, options, name)
 
     def scatter_map(
         self,
@@ -231,155 +244,13 @@ class IndexOps(GraphBuilder):
 
         src has the shape ``map.points_shape(data.shape, index.shape)``.  Result: data's shape and dtype.
         """
-        d, i = self._pair("scatter_map", data, index)
-        return self._scatter(
-            "scatter_map", d, i, src, map, reduction, include_self, bounds, negative, unique, deterministic, name
+        d, i = core.data_and_index(self.draft, "scatter_map", data, index)
+        options = ScatterOptions(
+            reduction=reduction,
+            include_self=include_self,
+            bounds=bounds,
+            negative=negative,
+            unique=unique,
+            deterministic=deterministic,
         )
-
-    # -- the two cores
-
-    def _gather(
-        self,
-        op: str,
-        data: Value,
-        index: Value,
-        map: IndexMap,
-        bounds: str,
-        negative: bool,
-        fill: Any,
-        name: str | None,
-    ) -> Value:
-        addressing = self._addressing(op, data, index, map, bounds, negative)
-        value = scalar_of(fill, data.dtype, f"{op}: fill") if addressing.bounds is Bounds.FILL else 0
-        type = TensorType(map.points_shape(data.shape, index.shape), data.dtype)
-        return self._add(Gather(op, addressing, value), [data, index], type, name)
-
-    def _scatter(
-        self,
-        op: str,
-        data: Value,
-        index: Value,
-        src: Operand,
-        map: IndexMap,
-        reduction: str | Reduction,
-        include_self: bool,
-        bounds: str,
-        negative: bool,
-        unique: bool,
-        deterministic: bool,
-        name: str | None,
-        lane: int = 0,
-        lanes: Sequence[Value] = (),
-    ) -> Value:
-        """A scatter; where the reduction combines several tensors at once, one lane of it, given the operands of all."""
-        reduce = reduction_of(reduction, op)
-        reduce.check(op, data.dtype)
-        if reduce.ordered and not include_self:
-            raise ArgumentError(f"{op}: an update computation begins with what is there: include_self must be True")
-        addressing = self._addressing(op, data, index, map, bounds, negative)
-        points = map.points_shape(data.shape, index.shape)
-        if isinstance(src, (bool, int, float)):
-            source = self._add(Full(scalar_of(src, data.dtype, f"{op}: src")), [], TensorType(points, data.dtype))
-        else:
-            source = self._value(op, "src", src)
-        if source.dtype != data.dtype:
-            raise DTypeError(f"{op}: src must have data's dtype {data.dtype}; got {source.dtype}")
-        if source.rank != len(points):
-            raise ShapeError(f"{op}: src must have shape {shape_str(points)}; got {shape_str(source.shape)}")
-        self._require(
-            [
-                ("==", got, want, f"{op}: src {shape_str(source.shape)} on axis {a}")
-                for a, (got, want) in enumerate(zip(source.shape, points, strict=True))
-            ]
-        )
-        node = Scatter(
-            op,
-            addressing,
-            reduce,
-            flag(op, "include_self", include_self),
-            flag(op, "unique", unique),
-            flag(op, "deterministic", deterministic),
-            lane,
-        )
-        return self._add(node, [data, index, source, *lanes], data.type, name)
-
-    def _pair(self, op: str, data: Operand, index: Operand) -> tuple[Value, Value]:
-        d, i = self._value(op, "data", data), self._value(op, "index", index)
-        if not i.dtype.is_integer:
-            raise DTypeError(f"{op}: index must have an integer dtype; got {i.dtype}")
-        return d, i
-
-    def _addressing(self, op: str, data: Value, index: Value, map: IndexMap, bounds: str, negative: bool) -> Addressing:
-        if not isinstance(map, IndexMap):
-            raise ArgumentError(f"{op}: map must be a gs.IndexMap; got {map!r}")
-        self._require(map.check(op, data.shape, index.shape))
-        policy = bounds_of(bounds, op)
-        points = product(index.shape[j] for j in map.grid_axes)
-        if policy in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP) and isinstance(points, int) and points > 0:
-            for k, axis in enumerate(map.indexed_axes):
-                if data.shape[axis] == 0:
-                    symbols = shape_symbols(*(v.shape for v in self._values))
-                    raise empty_axis(self._scope or op, data, index, map, k, symbols)
-        return Addressing(map, policy, flag(op, "negative", negative))
-
-    # -- the maps, from a user's arguments
-
-    def _nd_map(self, op: str, data: Value, index: Value, dims: Sequence[int] | None, batch_dims: int) -> IndexMap:
-        if index.rank == 0:
-            raise ShapeError(
-                f"{op}: index must have at least one axis, the last one holding index vectors; got a scalar"
-            )
-        m = index.shape[-1]
-        if not isinstance(m, int):
-            raise ShapeError(f"{op}: the last axis of index must have a fixed extent; got {shape_str(index.shape)}")
-        if dims is not None:
-            if batch_dims != 0:
-                raise ShapeError(f"{op}: dims and batch_dims exclude each other")
-            axes = [axis_of(op, "dims", d, data.rank) for d in ints_of(op, "dims", dims)]
-            if len(set(axes)) != len(axes):
-                raise ShapeError(f"{op}: dims names an axis twice: {tuple(dims)}")
-            if m != len(axes):
-                raise ShapeError(f"{op}: the last axis of index must have extent len(dims) = {len(axes)}; got {m}")
-            if index.rank != data.rank + 1:
-                raise ShapeError(
-                    f"{op}: with dims, index must have rank {data.rank + 1} = data's rank + 1; got {shape_str(index.shape)}"
-                )
-            return nd_dims_map(data.rank, axes)
-        batch_dims = int_of(op, "batch_dims", batch_dims)
-        limit = min(data.rank, index.rank - 1)
-        if not -index.rank <= batch_dims <= limit:
-            raise ShapeError(f"{op}: batch_dims must be in [0, {limit}]; got {batch_dims}")
-        batch = batch_dims + index.rank if batch_dims < 0 else batch_dims
-        if batch > limit or batch + m > data.rank:
-            raise ShapeError(
-                f"{op}: index vectors of length {m} after {batch} batch axes need data of rank at least {batch + m}; "
-                f"got {shape_str(data.shape)}"
-            )
-        self._equal_batch(op, data.shape, index.shape, batch)
-        return nd_map(data.rank, index.rank, m, batch)
-
-    def _take_map(self, op: str, data: Value, index: Value, axis: int, batch_dims: int) -> IndexMap:
-        a, batch_dims = axis_of(op, "axis", axis, data.rank), int_of(op, "batch_dims", batch_dims)
-        low, high = -index.rank, min(a, index.rank)
-        if not low <= batch_dims <= high:
-            raise ShapeError(
-                f"{op}: batch_dims must be at most axis {a} and index's rank {index.rank}; got {batch_dims}"
-            )
-        batch = batch_dims + index.rank if batch_dims < 0 else batch_dims
-        if batch > high:
-            raise ShapeError(f"{op}: batch_dims must be at most axis {a} and index's rank {index.rank}; got {batch}")
-        self._equal_batch(op, data.shape, index.shape, batch)
-        return take_map(data.rank, index.rank, a, batch)
-
-    def _equal_batch(self, op: str, data: Shape, index: Shape, batch: int) -> None:
-        self._require(
-            [
-                (
-                    "==",
-                    index[k],
-                    data[k],
-                    f"{op}: batch axis {k} of index {shape_str(index)} and data {shape_str(data)}",
-                )
-                for k in range(batch)
-            ]
-        )
+        return core.scatter(self.draft, "scatter_map", d, i, src, map, options, name)

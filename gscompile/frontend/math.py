@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from gscompile.errors import ArgumentError
-from gscompile.frontend.base import GraphBuilder, Operand, named
+from gscompile.frontend.base import Operand, named
+from gscompile.frontend.draft import GraphBuilder
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.elementwise import POINTWISE
 from gscompile.ir.ops.movement import Cast
@@ -28,213 +29,213 @@ class MathOps(GraphBuilder):
         """The row of that name, applied to operands that broadcast."""
         if function not in POINTWISE:
             raise ArgumentError(f"pointwise: unknown function {function!r}; known: {', '.join(POINTWISE)}")
-        return self._pointwise(function, *operands)
+        return self.draft.pointwise(function, *operands)
 
     def add(self, x: Operand, y: Operand) -> Value:
         """x + y."""
-        return self._pointwise("add", x, y)
+        return self.draft.pointwise("add", x, y)
 
     def sub(self, x: Operand, y: Operand) -> Value:
         """x - y."""
-        return self._pointwise("sub", x, y)
+        return self.draft.pointwise("sub", x, y)
 
     def mul(self, x: Operand, y: Operand) -> Value:
         """x * y."""
-        return self._pointwise("mul", x, y)
+        return self.draft.pointwise("mul", x, y)
 
     def div(self, x: Operand, y: Operand) -> Value:
         """x / y; of integers, in float64."""
-        return self._pointwise("div", x, y)
+        return self.draft.pointwise("div", x, y)
 
     def floordiv(self, x: Operand, y: Operand) -> Value:
         """The quotient rounded down; of integers, 0 where y is 0."""
-        return self._pointwise("floordiv", x, y)
+        return self.draft.pointwise("floordiv", x, y)
 
     def mod(self, x: Operand, y: Operand) -> Value:
         """x - y * (x // y), the sign of y; of integers, 0 where y is 0."""
-        return self._pointwise("mod", x, y)
+        return self.draft.pointwise("mod", x, y)
 
     def pow(self, x: Operand, y: Operand) -> Value:
         """x ** y."""
-        return self._pointwise("pow", x, y)
+        return self.draft.pointwise("pow", x, y)
 
     def minimum(self, x: Operand, y: Operand) -> Value:
         """The smaller; NaN if either is."""
-        return self._pointwise("minimum", x, y)
+        return self.draft.pointwise("minimum", x, y)
 
     def maximum(self, x: Operand, y: Operand) -> Value:
         """The larger; NaN if either is."""
-        return self._pointwise("maximum", x, y)
+        return self.draft.pointwise("maximum", x, y)
 
     def eq(self, x: Operand, y: Operand) -> Value:
         """x == y."""
-        return self._pointwise("eq", x, y)
+        return self.draft.pointwise("eq", x, y)
 
     def ne(self, x: Operand, y: Operand) -> Value:
         """x != y."""
-        return self._pointwise("ne", x, y)
+        return self.draft.pointwise("ne", x, y)
 
     def lt(self, x: Operand, y: Operand) -> Value:
         """x < y."""
-        return self._pointwise("lt", x, y)
+        return self.draft.pointwise("lt", x, y)
 
     def le(self, x: Operand, y: Operand) -> Value:
         """x <= y."""
-        return self._pointwise("le", x, y)
+        return self.draft.pointwise("le", x, y)
 
     def gt(self, x: Operand, y: Operand) -> Value:
         """x > y."""
-        return self._pointwise("gt", x, y)
+        return self.draft.pointwise("gt", x, y)
 
     def ge(self, x: Operand, y: Operand) -> Value:
         """x >= y."""
-        return self._pointwise("ge", x, y)
+        return self.draft.pointwise("ge", x, y)
 
     def logical_and(self, x: Operand, y: Operand) -> Value:
         """x != 0 and y != 0."""
-        return self._pointwise("logical_and", x, y)
+        return self.draft.pointwise("logical_and", x, y)
 
     def logical_or(self, x: Operand, y: Operand) -> Value:
         """x != 0 or y != 0."""
-        return self._pointwise("logical_or", x, y)
+        return self.draft.pointwise("logical_or", x, y)
 
     def logical_xor(self, x: Operand, y: Operand) -> Value:
         """Exactly one of x and y is not 0."""
-        return self._pointwise("logical_xor", x, y)
+        return self.draft.pointwise("logical_xor", x, y)
 
     def bitwise_and(self, x: Operand, y: Operand) -> Value:
         """x & y."""
-        return self._pointwise("bitwise_and", x, y)
+        return self.draft.pointwise("bitwise_and", x, y)
 
     def bitwise_or(self, x: Operand, y: Operand) -> Value:
         """x | y."""
-        return self._pointwise("bitwise_or", x, y)
+        return self.draft.pointwise("bitwise_or", x, y)
 
     def bitwise_xor(self, x: Operand, y: Operand) -> Value:
         """x ^ y."""
-        return self._pointwise("bitwise_xor", x, y)
+        return self.draft.pointwise("bitwise_xor", x, y)
 
     def left_shift(self, x: Operand, y: Operand) -> Value:
         """x << y; 0 where y is not in [0, bits)."""
-        return self._pointwise("left_shift", x, y)
+        return self.draft.pointwise("left_shift", x, y)
 
     def right_shift(self, x: Operand, y: Operand) -> Value:
         """x >> y; the sign where y is not in [0, bits)."""
-        return self._pointwise("right_shift", x, y)
+        return self.draft.pointwise("right_shift", x, y)
 
     def neg(self, x: Operand) -> Value:
         """-x."""
-        return self._pointwise("neg", x)
+        return self.draft.pointwise("neg", x)
 
     def abs(self, x: Operand) -> Value:
         """The absolute value."""
-        return self._pointwise("abs", x)
+        return self.draft.pointwise("abs", x)
 
     def sign(self, x: Operand) -> Value:
         """-1, 0 or 1; NaN stays NaN."""
-        return self._pointwise("sign", x)
+        return self.draft.pointwise("sign", x)
 
     def exp(self, x: Operand) -> Value:
         """e**x."""
-        return self._pointwise("exp", x)
+        return self.draft.pointwise("exp", x)
 
     def log(self, x: Operand) -> Value:
         """The natural logarithm."""
-        return self._pointwise("log", x)
+        return self.draft.pointwise("log", x)
 
     def sqrt(self, x: Operand) -> Value:
         """The square root."""
-        return self._pointwise("sqrt", x)
+        return self.draft.pointwise("sqrt", x)
 
     def rsqrt(self, x: Operand) -> Value:
         """1 / sqrt(x)."""
-        return self._pointwise("rsqrt", x)
+        return self.draft.pointwise("rsqrt", x)
 
     def tanh(self, x: Operand) -> Value:
         """The hyperbolic tangent."""
-        return self._pointwise("tanh", x)
+        return self.draft.pointwise("tanh", x)
 
     def sigmoid(self, x: Operand) -> Value:
         """1 / (1 + exp(-x))."""
-        return self._pointwise("sigmoid", x)
+        return self.draft.pointwise("sigmoid", x)
 
     def relu(self, x: Operand) -> Value:
         """max(x, 0); NaN stays NaN."""
-        return self._pointwise("relu", x)
+        return self.draft.pointwise("relu", x)
 
     def erf(self, x: Operand) -> Value:
         """The error function."""
-        return self._pointwise("erf", x)
+        return self.draft.pointwise("erf", x)
 
     def sin(self, x: Operand) -> Value:
         """The sine."""
-        return self._pointwise("sin", x)
+        return self.draft.pointwise("sin", x)
 
     def cos(self, x: Operand) -> Value:
         """The cosine."""
-        return self._pointwise("cos", x)
+        return self.draft.pointwise("cos", x)
 
     def floor(self, x: Operand) -> Value:
         """Rounded down."""
-        return self._pointwise("floor", x)
+        return self.draft.pointwise("floor", x)
 
     def ceil(self, x: Operand) -> Value:
         """Rounded up."""
-        return self._pointwise("ceil", x)
+        return self.draft.pointwise("ceil", x)
 
     def round(self, x: Operand) -> Value:
         """Rounded to the nearest integer, halves to even."""
-        return self._pointwise("round", x)
+        return self.draft.pointwise("round", x)
 
     def trunc(self, x: Operand) -> Value:
         """Rounded towards zero."""
-        return self._pointwise("trunc", x)
+        return self.draft.pointwise("trunc", x)
 
     def reciprocal(self, x: Operand) -> Value:
         """1 / x."""
-        return self._pointwise("reciprocal", x)
+        return self.draft.pointwise("reciprocal", x)
 
     def square(self, x: Operand) -> Value:
         """x * x."""
-        return self._pointwise("square", x)
+        return self.draft.pointwise("square", x)
 
     def isnan(self, x: Operand) -> Value:
         """Whether x is NaN."""
-        return self._pointwise("isnan", x)
+        return self.draft.pointwise("isnan", x)
 
     def isinf(self, x: Operand) -> Value:
         """Whether x is infinite."""
-        return self._pointwise("isinf", x)
+        return self.draft.pointwise("isinf", x)
 
     def isfinite(self, x: Operand) -> Value:
         """Whether x is neither infinite nor NaN."""
-        return self._pointwise("isfinite", x)
+        return self.draft.pointwise("isfinite", x)
 
     def logical_not(self, x: Operand) -> Value:
         """x == 0."""
-        return self._pointwise("logical_not", x)
+        return self.draft.pointwise("logical_not", x)
 
     def bitwise_not(self, x: Operand) -> Value:
         """~x; of bool, not."""
-        return self._pointwise("bitwise_not", x)
+        return self.draft.pointwise("bitwise_not", x)
 
     def gelu(self, x: Operand, approximate: str = "none") -> Value:
         """``x * Phi(x)``; ``approximate="tanh"`` is the tanh formula of Hendrycks and Gimpel (2016)."""
         if approximate not in ("none", "tanh"):
             raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh'; got {approximate!r}")
-        return self._pointwise("gelu" if approximate == "none" else "gelu_tanh", x)
+        return self.draft.pointwise("gelu" if approximate == "none" else "gelu_tanh", x)
 
     def clip(self, x: Operand, low: Operand | None = None, high: Operand | None = None) -> Value:
         """``min(max(x, low), high)``; either limit may be left out."""
         if low is None:
-            return self._value("clip", "x", x) if high is None else self.minimum(x, high)
-        return self.maximum(x, low) if high is None else self._pointwise("clip", x, low, high)
+            return self.draft.as_value("clip", "x", x) if high is None else self.minimum(x, high)
+        return self.maximum(x, low) if high is None else self.draft.pointwise("clip", x, low, high)
 
     def where(self, condition: Operand, x: Operand, y: Operand) -> Value:
         """x where the condition holds, y elsewhere."""
-        return self._pointwise("where", condition, x, y, weak_against=slice(1, None))
+        return self.draft.pointwise("where", condition, x, y, weak_against=slice(1, None))
 
     def cast(self, x: Operand, dtype_: Any) -> Value:
         """x in another dtype: floats to integers truncate and saturate (NaN gives 0), wider integers wrap, bool is x != 0."""
-        value, to = self._value("cast", "x", x), named("cast", "dtype", dtype, dtype_)
-        return value if value.dtype == to else self._add(Cast(to.name), [value], TensorType(value.shape, to))
+        value, to = self.draft.as_value("cast", "x", x), named("cast", "dtype", dtype, dtype_)
+        return value if value.dtype == to else self.draft.add(Cast(to.name), [value], TensorType(value.shape, to))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
+from gscompile.frontend.base import Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
+from gscompile.frontend.index import IndexOps
 from gscompile.ir.dims import (
     Dim,
     Opaque,
@@ -30,7 +31,7 @@ from gscompile.ir.types import dtype as as_dtype
 Key: TypeAlias = slice  # under its own name, since MovementOps has a method called slice
 
 
-class MovementOps(GraphBuilder):
+class MovementOps(IndexOps):
     """Operators that move elements without changing them."""
 
     # -- made from nothing
@@ -45,28 +46,28 @@ class MovementOps(GraphBuilder):
 
     def _full(self, method: str, shape: Any, value: float, dtype: Any) -> Value:
         type = TensorType(named(method, "shape", as_shape, shape), named(method, "dtype", as_dtype, dtype))
-        return self._add(Full(scalar_of(value, type.dtype, method)), [], type)
+        return self.draft.add(Full(scalar_of(value, type.dtype, method)), [], type)
 
     def constant(self, array: Any, dtype: Any = None, name: str | None = None) -> Value:
         """A fixed array: referenced, not copied, where it is an array of the wanted dtype already."""
-        value = self._constant(array, "constant", name)
-        return value if dtype is None else self._self().cast(value, dtype)
+        value = self.draft.constant(array, "constant", name)
+        return value if dtype is None else self.cast(value, dtype)
 
     def iota(self, shape: Any, axis: int = 0, dtype: Any = "int64") -> Value:
         """The coordinate on ``axis``."""
         type = TensorType(named("iota", "shape", as_shape, shape), named("iota", "dtype", as_dtype, dtype))
-        return self._add(Iota(axis_of("iota", "axis", axis, type.rank)), [], type)
+        return self.draft.add(Iota(axis_of("iota", "axis", axis, type.rank)), [], type)
 
     def size(self, dim: Any, dtype_: Any = "int64") -> Value:
         """A size as a scalar tensor: an int, a symbolic size's name, or an entry of some value's ``shape``."""
         type = TensorType((), named("size", "dtype", as_dtype, dtype_))
-        return self._add(SizeOf(named("size", "dim", as_dim, dim)), [], type)
+        return self.draft.add(SizeOf(named("size", "dim", as_dim, dim)), [], type)
 
     # -- renamed coordinates
 
     def reshape(self, x: Operand, shape: Any) -> Value:
         """The same elements in row-major order; one extent may be -1."""
-        v = self._value("reshape", "x", x)
+        v = self.draft.as_value("reshape", "x", x)
         wanted = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
         free = [k for k, d in enumerate(wanted) if isinstance(d, int) and d == -1]
         if len(free) > 1:
@@ -82,21 +83,21 @@ class MovementOps(GraphBuilder):
             wanted[free[0]] = total // rest if exact is None else exact
         out = named("reshape", "shape", as_shape, wanted)
         what = f"reshape: number of elements of {shape_str(v.shape)} and {shape_str(out)}"
-        self._require([("==", product(out), total, what)])
-        return v if out == v.shape else self._add(Reshape(), [v], TensorType(out, v.dtype))
+        self.draft.require([("==", product(out), total, what)])
+        return v if out == v.shape else self.draft.add(Reshape(), [v], TensorType(out, v.dtype))
 
     def transpose(self, x: Operand, perm: Sequence[int] | None = None) -> Value:
         """Axes in another order: axis k of the result is axis ``perm[k]``; all reversed by default."""
-        v = self._value("transpose", "x", x)
+        v = self.draft.as_value("transpose", "x", x)
         wanted = range(v.rank)[::-1] if perm is None else ints_of("transpose", "perm", perm)
         order = tuple(axis_of("transpose", "perm", a, v.rank) for a in wanted)
         if sorted(order) != list(range(v.rank)):
             raise ShapeError(f"transpose: perm must name each of {v.rank} axes once; got {perm}")
-        return self._add(Transpose(order), [v], TensorType(tuple(v.shape[a] for a in order), v.dtype))
+        return self.draft.add(Transpose(order), [v], TensorType(tuple(v.shape[a] for a in order), v.dtype))
 
     def broadcast_to(self, x: Operand, shape: Any) -> Value:
         """Repeat axes of extent 1, and add leading axes."""
-        v, out = self._value("broadcast_to", "x", x), named("broadcast_to", "shape", as_shape, shape)
+        v, out = self.draft.as_value("broadcast_to", "x", x), named("broadcast_to", "shape", as_shape, shape)
         refused = f"broadcast_to: {shape_str(v.shape)} does not broadcast to {shape_str(out)}"
         if v.rank > len(out):
             raise ShapeError(refused)
@@ -105,31 +106,31 @@ class MovementOps(GraphBuilder):
                 continue
             if isinstance(d, int) and isinstance(wanted, int):
                 raise ShapeError(refused)
-            self._require([("==", d, wanted, f"broadcast_to: {shape_str(v.shape)} to {shape_str(out)}")])
-        return self._add(BroadcastTo(), [v], TensorType(out, v.dtype))
+            self.draft.require([("==", d, wanted, f"broadcast_to: {shape_str(v.shape)} to {shape_str(out)}")])
+        return self.draft.add(BroadcastTo(), [v], TensorType(out, v.dtype))
 
-    def squeeze(self, x: Operand, axes: Any = None) -> Value:
-        """Drop axes of extent 1: the given ones, or all that certainly are."""
-        v = self._value("squeeze", "x", x)
+    def squeeze(self, x: Operand, axis: Any = None) -> Value:
+        """Drop axes of extent 1: one, several, or for None all that certainly are."""
+        v = self.draft.as_value("squeeze", "x", x)
         ones = [a for a, d in enumerate(v.shape) if d == 1]
-        drop = ones if axes is None else axes_of("squeeze", "axes", axes, v.rank)
-        self._require([("==", v.shape[a], 1, f"squeeze: {shape_str(v.shape)} on axis {a}") for a in drop])
+        drop = ones if axis is None else axes_of("squeeze", "axis", axis, v.rank)
+        self.draft.require([("==", v.shape[a], 1, f"squeeze: {shape_str(v.shape)} on axis {a}") for a in drop])
         out = tuple(d for a, d in enumerate(v.shape) if a not in drop)
-        return self._add(Reshape(), [v], TensorType(out, v.dtype))
+        return self.draft.add(Reshape(), [v], TensorType(out, v.dtype))
 
-    def unsqueeze(self, x: Operand, axes: Any) -> Value:
+    def unsqueeze(self, x: Operand, axis: Any) -> Value:
         """Add axes of extent 1 at these positions of the result."""
-        v = self._value("unsqueeze", "x", x)
-        wanted = list(axes) if isinstance(axes, Iterable) else [axes]
+        v = self.draft.as_value("unsqueeze", "x", x)
+        wanted = list(axis) if isinstance(axis, Iterable) else [axis]
         rank = v.rank + len(wanted)
-        new = axes_of("unsqueeze", "axes", wanted, rank)
+        new = axes_of("unsqueeze", "axis", wanted, rank)
         old = iter(v.shape)
         out = tuple(1 if a in new else next(old) for a in range(rank))
-        return self._add(Reshape(), [v], TensorType(out, v.dtype))
+        return self.draft.add(Reshape(), [v], TensorType(out, v.dtype))
 
     def flatten(self, x: Operand, axis: int = 0) -> Value:
         """All axes as one; or, with ``axis`` not 0, those before it and those from it on as two (ONNX)."""
-        v = self._value("flatten", "x", x)
+        v = self.draft.as_value("flatten", "x", x)
         (a,) = ints_of("flatten", "axis", [axis])
         if not -v.rank <= a <= v.rank:
             raise ShapeError(f"flatten: axis must be in [{-v.rank}, {v.rank}] for rank {v.rank}; got {a}")
@@ -137,13 +138,13 @@ class MovementOps(GraphBuilder):
             return self.reshape(v, (product(v.shape),))
         return self.reshape(v, (product(v.shape[:a]), product(v.shape[a:])))
 
-    def flip(self, x: Operand, axes: Any = None) -> Value:
-        """Reverse the order along axes (all by default)."""
-        v = self._value("flip", "x", x)
-        turned = axes_of("flip", "axes", axes, v.rank)
+    def flip(self, x: Operand, axis: Any = None) -> Value:
+        """Reverse the order along one axis, several, or for None all."""
+        v = self.draft.as_value("flip", "x", x)
+        turned = axes_of("flip", "axis", axis, v.rank)
         starts = tuple(d - 1 if a in turned else 0 for a, d in enumerate(v.shape))
         steps = tuple(-1 if a in turned else 1 for a in range(v.rank))
-        return self._add(Slice(starts, steps), [v], v.type)
+        return self.draft.add(Slice(starts, steps), [v], v.type)
 
     def slice(self, x: Operand, starts: Any, stops: Any, axes: Any = None, steps: Any = None) -> Value:
         """``x[start:stop:step]`` on each given axis, with Python's rules for negative and excessive bounds.
@@ -151,7 +152,7 @@ class MovementOps(GraphBuilder):
         A bound may also be a size (an entry of some value's ``shape``, or a sum of them) that is not negative at any call; the
         step must then be positive.
         """
-        v = self._value("slice", "x", x)
+        v = self.draft.as_value("slice", "x", x)
         starts, stops = list_of("slice", "starts", starts, "ints"), list_of("slice", "stops", stops, "ints")
         axes = range(len(starts)) if axes is None else list_of("slice", "axes", axes, "ints")
         where = [axis_of("slice", "axes", a, v.rank) for a in axes]
@@ -168,19 +169,19 @@ class MovementOps(GraphBuilder):
     def _slice_of(self, key: Key, d: Dim) -> tuple[Dim, int, Dim]:
         for bound in (key.start, key.stop):
             if not (bound is None or never_negative(bound)):
-                self._require([("<=", 0 - bound, 0, f"slice: the bound {bound}, negated")])
+                self.draft.require([("<=", 0 - bound, 0, f"slice: the bound {bound}, negated")])
         return slice_of(key, d)
 
     def _cut(self, v: Value, cuts: Sequence[tuple[Dim, int, Dim]]) -> Value:
         """Start, step and extent on every axis."""
         starts, steps, extents = zip(*cuts, strict=True) if cuts else ((), (), ())
-        return self._add(Slice(starts, steps), [v], TensorType(extents, v.dtype))
+        return self.draft.add(Slice(starts, steps), [v], TensorType(extents, v.dtype))
 
     def getitem(self, x: Operand, key: Any) -> Value:
         """``x[key]``: ints, slices, None and one Ellipsis as in NumPy; an integer tensor gathers along the first axis."""
-        v = self._value("getitem", "x", x)
+        v = self.draft.as_value("getitem", "x", x)
         if isinstance(key, Value):
-            return self._self().take(v, key)
+            return self.take(v, key)
         keys = list(key) if isinstance(key, tuple) else [key]
         used = sum(k is not None and k is not Ellipsis for k in keys)
         if sum(k is Ellipsis for k in keys) > 1 or used > v.rank:
@@ -211,15 +212,15 @@ class MovementOps(GraphBuilder):
                 raise ArgumentError(f"getitem: an int, slice, None, Ellipsis or an integer tensor is needed; got {k!r}")
             if isinstance(d, int) and not -d <= at < d:
                 raise ShapeError(f"getitem: index {at} is out of range on axis {len(cuts)} of {shape_str(v.shape)}")
-            self._require([("<=", at + 1 if at >= 0 else -at, d, f"getitem: index {at} on axis {len(cuts)}")])
+            self.draft.require([("<=", at + 1 if at >= 0 else -at, d, f"getitem: index {at} on axis {len(cuts)}")])
             cuts.append((at if at >= 0 else d + at, 1, 1))
         whole = all((start, step, extent) == (0, 1, d) for (start, step, extent), d in zip(cuts, v.shape, strict=True))
         cut = v if whole else self._cut(v, cuts)
-        return cut if tuple(out) == cut.shape else self._add(Reshape(), [cut], TensorType(tuple(out), v.dtype))
+        return cut if tuple(out) == cut.shape else self.draft.add(Reshape(), [cut], TensorType(tuple(out), v.dtype))
 
     def pad(self, x: Operand, low: Sequence[int], high: Sequence[int], value: float = 0) -> Value:
         """``low[k]`` elements of ``value`` before axis k and ``high[k]`` after it; negative amounts cut."""
-        v = self._value("pad", "x", x)
+        v = self.draft.as_value("pad", "x", x)
         before, after = ints_of("pad", "low", low), ints_of("pad", "high", high)
         if len(before) != v.rank or len(after) != v.rank:
             raise ShapeError(f"pad: low and high must have {v.rank} entries; got {len(before)} and {len(after)}")
@@ -229,13 +230,15 @@ class MovementOps(GraphBuilder):
             raise ShapeError(refused)
         for d, a, b in zip(v.shape, before, after, strict=True):
             if not isinstance(d, int) and a + b < 0:
-                self._require([("<=", -a - b, d, refused)])
-        return self._add(Pad(tuple(before), scalar_of(value, v.dtype, "pad: value")), [v], TensorType(out, v.dtype))
+                self.draft.require([("<=", -a - b, d, refused)])
+        return self.draft.add(
+            Pad(tuple(before), scalar_of(value, v.dtype, "pad: value")), [v], TensorType(out, v.dtype)
+        )
 
     def concat(self, values: Sequence[Operand], axis: int = 0) -> Value:
         """One after the other along an axis; the other extents agree, dtypes meet as in arithmetic."""
         parts = [
-            self._value("concat", f"values[{k}]", x)
+            self.draft.as_value("concat", f"values[{k}]", x)
             for k, x in enumerate(list_of("concat", "values", values, "values"))
         ]
         if not parts:
@@ -248,18 +251,19 @@ class MovementOps(GraphBuilder):
             common = promote(common, p.dtype)
             for i, (d, wanted) in enumerate(zip(p.shape, parts[0].shape, strict=True)):
                 if i != a:
-                    self._require([("==", d, wanted, f"concat: values[{k}] on axis {i}")])
-        parts = [self._self().cast(p, common) for p in parts]
+                    self.draft.require([("==", d, wanted, f"concat: values[{k}] on axis {i}")])
+        parts = [self.cast(p, common) for p in parts]
         total: Dim = 0
         for p in parts:
             total = p.shape[a] + total
         out: Shape = (*parts[0].shape[:a], total, *parts[0].shape[a + 1 :])
-        return self._add(Concat(a), parts, TensorType(out, common))
+        return self.draft.add(Concat(a), parts, TensorType(out, common))
 
     def stack(self, values: Sequence[Operand], axis: int = 0) -> Value:
         """Along a new axis."""
         parts = [
-            self._value("stack", f"values[{k}]", x) for k, x in enumerate(list_of("stack", "values", values, "values"))
+            self.draft.as_value("stack", f"values[{k}]", x)
+            for k, x in enumerate(list_of("stack", "values", values, "values"))
         ]
         if not parts:
             raise ArgumentError("stack: at least one value is needed")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.frontend.base import GraphBuilder, Operand, axes_of, axis_of, flag, scalar_of
+from gscompile.frontend.base import Operand, axes_of, axis_of, flag, scalar_of
+from gscompile.frontend.movement import MovementOps
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, reduced_shape
@@ -13,58 +14,58 @@ from gscompile.ir.ops.reductions import FOLDS
 from gscompile.ir.types import DTYPES, TensorType
 
 
-class ReduceOps(GraphBuilder):
-    """``axes`` is one axis, several, or None for all.  Sums of 16-bit floats accumulate in float32."""
+class ReduceOps(MovementOps):
+    """``axis`` is one axis, several, or None for all.  Sums of 16-bit floats accumulate in float32."""
 
-    def _reduce(self, name: str, x: Operand, axes: Any, keepdims: bool) -> Value:
-        v = self._value(name, "x", x)
-        over = axes_of(name, "axes", axes, v.rank)
+    def _reduce(self, name: str, x: Operand, axis: Any, keepdims: bool) -> Value:
+        v = self.draft.as_value(name, "x", x)
+        over = axes_of(name, "axis", axis, v.rank)
         row = FOLDS[name]
         keep = flag(name, "keepdims", keepdims)
         type = TensorType(reduced_shape(v.shape, over, keep), row.result(v.dtype))
         if row.needs_element and product(v.shape[a] for a in over) == 0:
-            raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axes {over}")
-        return self._add(Reduce(row, over, keep), [v], type)
+            raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axis {over}")
+        return self.draft.add(Reduce(row, over, keep), [v], type)
 
-    def sum(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
+    def sum(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """The sum; integers and bool in 64 bits, as in NumPy."""
-        return self._reduce("sum", x, axes, keepdims)
+        return self._reduce("sum", x, axis, keepdims)
 
-    def prod(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
+    def prod(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """The product; integers and bool in 64 bits, as in NumPy."""
-        return self._reduce("prod", x, axes, keepdims)
+        return self._reduce("prod", x, axis, keepdims)
 
-    def mean(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
+    def mean(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """The mean; of integers in float64, of no elements NaN."""
-        return self._reduce("mean", x, axes, keepdims)
+        return self._reduce("mean", x, axis, keepdims)
 
-    def max(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
+    def max(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """The largest; NaN if any is."""
-        return self._reduce("max", x, axes, keepdims)
+        return self._reduce("max", x, axis, keepdims)
 
-    def min(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
+    def min(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """The smallest; NaN if any is."""
-        return self._reduce("min", x, axes, keepdims)
+        return self._reduce("min", x, axis, keepdims)
 
-    def any(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
+    def any(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """Whether any element is not 0."""
-        return self._reduce("any", x, axes, keepdims)
+        return self._reduce("any", x, axis, keepdims)
 
-    def all(self, x: Operand, axes: Any = None, keepdims: bool = False) -> Value:
+    def all(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """Whether every element is not 0."""
-        return self._reduce("all", x, axes, keepdims)
+        return self._reduce("all", x, axis, keepdims)
 
     def _arg(self, largest: bool, x: Operand, axis: int | None, keepdims: bool, select_last: bool) -> Value:
         name = "argmax" if largest else "argmin"
-        v = self._value(name, "x", x)
+        v = self.draft.as_value(name, "x", x)
         keep, last = flag(name, "keepdims", keepdims), flag(name, "select_last", select_last)
-        flat = v if axis is not None else self._self().reshape(v, (product(v.shape),))
+        flat = v if axis is not None else self.reshape(v, (product(v.shape),))
         a = 0 if axis is None else axis_of(name, "axis", axis, v.rank)
         type = TensorType(reduced_shape(flat.shape, (a,), keep), DTYPES["int64"])
         if flat.shape[a] == 0:
             raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axis {axis}")
-        best = self._add(ArgReduce(largest, a, keep, last), [flat], type)
-        return self._self().reshape(best, (1,) * v.rank) if axis is None and keep else best
+        best = self.draft.add(ArgReduce(largest, a, keep, last), [flat], type)
+        return self.reshape(best, (1,) * v.rank) if axis is None and keep else best
 
     def argmax(self, x: Operand, axis: int | None = None, keepdims: bool = False, select_last: bool = False) -> Value:
         """Position of the largest along ``axis`` (of all in row-major order for None): the first of equals, or the last."""
@@ -90,17 +91,17 @@ class ReduceOps(GraphBuilder):
         op = f"segment_{reduction}"
         if reduction not in FOLDS:
             raise ArgumentError(f"segment_reduce: unknown reduction {reduction!r}; known: {', '.join(FOLDS)}")
-        v, o = self._value(op, "x", x), self._value(op, "offsets", offsets)
+        v, o = self.draft.as_value(op, "x", x), self.draft.as_value(op, "offsets", offsets)
         if v.rank == 0:
             raise ShapeError(f"{op}: x must have at least one axis; got a scalar")
         if o.rank != 1 or o.shape[0] == 0:
             raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(o.shape)}")
         row = FOLDS[reduction]
-        b = self._self()
+        b = self
         # a gather from 0..k gives the offsets themselves, checked
         inside = b.take(b.iota((v.shape[0] + 1,)), o, negative=False)
         begin, end = inside[:-1], inside[1:]
         result = row.result(v.dtype)
         value = None if empty is None else scalar_of(empty, result, f"{op}: empty")
         type = TensorType((begin.shape[0], *v.shape[1:]), result)
-        return self._add(SegmentReduce(row, value), [v, begin, end], type)
+        return self.draft.add(SegmentReduce(row, value), [v, begin, end], type)

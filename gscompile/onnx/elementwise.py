@@ -66,7 +66,7 @@ def operands(n: Node) -> list[Value]:
         for y in n.values[1:]:
             if y.rank != n[0].rank:
                 raise ShapeError(f"shapes must be equal; got {shape_str(n[0].shape)} and {shape_str(y.shape)}")
-            n.b._require(
+            n.b.draft.require(
                 [("==", e, d, f"{n.op}: axis {a}") for a, (e, d) in enumerate(zip(y.shape, n[0].shape, strict=True))]
             )
     return n.values

@@ -144,7 +144,7 @@ class _Import:
         for k, proto in enumerate(nodes):
             where = f"node {proto.name!r} ({proto.op_type})" if proto.name else f"node {k} ({proto.op_type})"
             try:
-                with self.b._within(where):
+                with self.b.draft.within(where):
                     results = self.node(proto, scope, domains, outer)
                 for j, name in enumerate(proto.output):
                     t = results[j] if j < len(results) else None

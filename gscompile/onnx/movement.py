@@ -146,7 +146,7 @@ def unsqueeze(n: Node) -> Value:
 
 @operator("Expand", 8)
 def expand(n: Node) -> Value:
-    return n.b.broadcast_to(n[0], n.b._broadcast("Expand", [n[0].shape, tuple(n.sizes(1))]))
+    return n.b.broadcast_to(n[0], n.b.draft.broadcast("Expand", [n[0].shape, tuple(n.sizes(1))]))
 
 
 @operator("Tile", 6)
@@ -180,14 +180,14 @@ def split(n: Node) -> Sequence[Value]:
         if len(sizes) != count:
             raise ShapeError(f"split must have {count} elements, one for each output; got {len(sizes)}")
         ends = [sum(sizes[: k + 1]) for k in range(count)]
-        n.b._require([("==", ends[-1], d, "the sum of split, and the axis")])
+        n.b.draft.require([("==", ends[-1], d, "the sum of split, and the axis")])
     elif n.defines("num_outputs"):  # the last part may be shorter
         if n.attr("num_outputs") != count:
             raise ArgumentError(f"num_outputs must be {count}, as many as there are; got {n.attr('num_outputs')}")
         ends = [dim_min(ceildiv(d, count) * (k + 1), d) for k in range(count)]
     else:
         ends = [(d // count) * (k + 1) for k in range(count)]
-        n.b._require([("==", ends[-1], d, f"{count} equal parts, and the axis")])
+        n.b.draft.require([("==", ends[-1], d, f"{count} equal parts, and the axis")])
     return [n.b.slice(x, [start], [end], [a]) for start, end in zip([0, *ends], ends, strict=False)]
 
 

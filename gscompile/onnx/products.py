@@ -36,7 +36,7 @@ def matmul(n: Node) -> Value:
 def product(x: Value, y: Value) -> Value:
     """Matrices times matrices, in the last two axes; those before broadcast."""
     b = builder_of(x)
-    b._require(
+    b.draft.require(
         [("==", y.shape[-2], x.shape[-1], f"{shape_str(x.shape)} times {shape_str(y.shape)}: the inner extents")]
     )
     rank = max(x.rank, y.rank)
@@ -96,7 +96,7 @@ def parsed(n: Node) -> tuple[list[list[str]], list[str], dict[str, Dim]]:
         if len(term) != x.rank:
             raise ShapeError(f"equation {equation!r}: input {k} must have rank {len(term)}; got {shape_str(x.shape)}")
         for c, d in zip(term, x.shape, strict=True):
-            n.b._require([("==", d, sizes.setdefault(c, d), f"equation {equation!r}: the extents of {c}")])
+            n.b.draft.require([("==", d, sizes.setdefault(c, d), f"equation {equation!r}: the extents of {c}")])
         terms.append(term)
     dots = [f"{d:03}" for d in range(hidden)]
     once = Counter(c for t in written for c in t.replace("...", ""))

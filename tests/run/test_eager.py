@@ -11,34 +11,34 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.frontend import eager
-from gscompile.frontend.eager import Cache, Kind, Size, Tensor, generalised, matches, operator
+from gscompile.frontend.eager import CACHED_CALLS, MAX_CACHED, MODULES, Invocation, Size, Tensor, eager
+from gscompile.frontend.module_cache import MAX_MODULES, Kind, ModuleCache, generalised, matches
 from gscompile.runtime import arrays
 from tests.frameworks import need
 
 
-@operator
+@eager
 def pick(data: Tensor, dim: int, index: Tensor, *, scale: Tensor | float = 1) -> gs.Value:
     """A gather, scaled."""
     return data.builder.gather(data, index, dim) * scale
 
 
-@operator
+@eager
 def chain(tensors: Sequence[Tensor], axis: int = 0) -> gs.Value:
     return tensors[0].builder.concat(list(tensors), axis)
 
 
-@operator(in_place="data")
+@eager(in_place="data")
 def assign(data: Tensor, index: Tensor, src: Tensor | float) -> gs.Value:
     return data.builder.put(data, index, src)
 
 
-@operator
+@eager
 def both(x: Tensor, y: Tensor | None = None) -> tuple[gs.Value, gs.Value]:
     return x + 1, x if y is None else y
 
 
-@operator
+@eager
 def stretched(x: Tensor) -> gs.Value:
     """A function that needs to know its size."""
     n = x.shape[0]
@@ -47,7 +47,7 @@ def stretched(x: Tensor) -> gs.Value:
     return x.builder.broadcast_to(x.builder.sum(x), (2 * n,))
 
 
-@operator
+@eager
 def counts(index: Tensor, shape: Sequence[Size]) -> gs.Value:
     """How often each index comes."""
     b = index.builder
@@ -168,7 +168,7 @@ def test_what_cannot_be_an_argument() -> None:
     with pytest.raises(gs.ArgumentError, match="an array or a value"):
         chain([])
     with pytest.raises(gs.ArgumentError, match="in_place"):
-        operator(lambda x: x, in_place="y")
+        eager(lambda x: x, in_place="y")
     other = gs.Builder("other").input("x", (3,), "float32")
     with pytest.raises(gs.GraphError, match="belong"):
         chain([gs.Builder("net").input("x", (3,), "float32"), other])
@@ -176,7 +176,7 @@ def test_what_cannot_be_an_argument() -> None:
 
 
 def test_the_cache_is_bounded() -> None:
-    cache, made = Cache(maxkinds=2), []
+    cache, made = ModuleCache(maxkinds=2), []
 
     def compile(pattern: Any) -> Any:
         made.append(pattern)
@@ -189,13 +189,13 @@ def test_the_cache_is_bounded() -> None:
     kind = Kind()
     for n in range(30):
         kind.add(((n, 2 * n % 7, 3),), compile)
-    assert len(kind.modules) == eager.MAX_MODULES
+    assert len(kind.modules) == MAX_MODULES
     cache.clear()
     assert cache.info() == (0, 0, 0, 0, 2)
 
 
 def test_a_compile_that_fails_leaves_nothing() -> None:
-    cache = Cache()
+    cache = ModuleCache()
 
     def fails(pattern: Any) -> Any:
         raise gs.ShapeError("no")
@@ -266,20 +266,20 @@ def test_sizes_given_as_numbers_are_compiled_for_twice() -> None:
     assert gs.cache_info().misses == 3
 
 
-# -- calls that come again --------------------------------------------------------------------------------------------
+# -- cached calls -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def repeats(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The functions whose calls were looked at, not recognised."""
     looked: list[str] = []
-    run = eager.Call.run
+    run = Invocation.run
 
-    def spied(self: eager.Call, *args: Any) -> Any:
+    def spied(self: Invocation, *args: Any) -> Any:
         looked.append(self.op)
         return run(self, *args)
 
-    monkeypatch.setattr(eager.Call, "run", spied)
+    monkeypatch.setattr(Invocation, "run", spied)
     return looked
 
 
@@ -365,7 +365,7 @@ def test_layouts_and_results_of_calls_that_come_again(repeats: list[str]) -> Non
 def test_a_call_that_comes_again_after_the_cache_has_dropped_it(
     monkeypatch: pytest.MonkeyPatch, repeats: list[str]
 ) -> None:
-    monkeypatch.setattr(eager._CACHE, "maxkinds", 1)
+    monkeypatch.setattr(MODULES, "maxkinds", 1)
     x, i = np.arange(30.0).reshape(10, 3), an_index(4, 3, 10)
     for _ in range(2):
         pick(x, 0, i)
@@ -378,11 +378,11 @@ def test_a_call_that_comes_again_after_the_cache_has_dropped_it(
 
 def test_few_calls_are_remembered(repeats: list[str]) -> None:
     x = np.arange(6.0)
-    for n in range(2, 2 * eager.MAX_REPEATED):
+    for n in range(2, 2 * MAX_CACHED):
         for _ in range(2):
             first, _ = both(np.resize(x, n))
             np.testing.assert_array_equal(first, np.resize(x, n) + 1)
-    assert all(len(r) <= eager.MAX_REPEATED for r in eager._REPEATED)
+    assert all(len(r) <= MAX_CACHED for r in CACHED_CALLS)
 
 
 def test_sizes_of_calls_that_come_again(repeats: list[str]) -> None:

@@ -97,10 +97,10 @@ FAILING: list[Callable[[gs.Builder, Any, Any, Any], Any]] = [
 def test_a_method_that_raises_leaves_nothing_behind(fail: Callable[..., Any]) -> None:
     b = gs.Builder("net")
     x, y, i = b.input("x", ("n", 3), "float32"), b.input("y", ("m", 3), "float32"), b.input("i", ("k",), "int64")
-    before = [list(b._values), set(b._names), list(b._constraints), list(b._outputs)]
+    before = [list(b.draft.values), set(b.draft.names), list(b.draft.constraints), list(b.draft.outputs)]
     with pytest.raises(gs.GSError):
         fail(b, x, y, i)
-    assert [list(b._values), set(b._names), list(b._constraints), list(b._outputs)] == before
+    assert [list(b.draft.values), set(b.draft.names), list(b.draft.constraints), list(b.draft.outputs)] == before
     b.output(b.sum(x))
     assert rules(b) == []
 
