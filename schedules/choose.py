@@ -1,4 +1,4 @@
-"""How a rule is chosen: the first one that applies."""
+"""Choosing the rule that carries out a nest."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from schedules.rule import Checked, Context, Rule
 def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt | Checked]:
     """The first rule that applies: its name, and its statement.
 
+    Args:
+        rules: in the order in which they are tried: a user's own, then all of the target's.
+
     Raises:
-        ArgumentError: one of them is no rule.
+        ArgumentError: a rule has no name, or no method ``apply``.
     """
     for rule in rules:
         if not callable(getattr(rule, "apply", None)) or not hasattr(rule, "name"):

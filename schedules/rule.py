@@ -1,4 +1,4 @@
-"""What a schedule rule is, and how one is chosen.
+"""What a schedule rule is.
 
 A rule looks at a nest (``gscompile.ir.nests``) and returns a statement that carries it out, or None where it does not apply.
 The first rule that applies wins; each target's last rule always does.  A user's own rules go in front::
