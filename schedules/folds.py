@@ -18,7 +18,7 @@ def accumulators(nest: ReduceNest, extent: int, scope: str) -> list[Buffer]:
     return [T.buffer(f"acc{k}", [extent], d.name, align=64, scope=scope) for k, (d, _) in enumerate(nest.initial)]
 
 
-def fold(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:
+def fold_step(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:
     """One step of the fold in ``slot``."""
     new = nest.step([T.load(a, slot) for a in acc], c, r)
     if len(acc) == 1:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim
 from gscompile.ir.nests import ReduceNest
 from gscompile.ir.ops.coords import Coords, nested, ravel, unravel
 from gscompile.ir.tir import Expr, Stmt
 
-__all__ = ["nested", "over_reduced", "ravel", "unravel"]
+__all__ = ["assumed", "box", "nested", "over_reduced", "ravel", "storage", "unravel"]
+
+
+def storage(c: list[Expr]) -> list[Expr]:
+    """Where a cell is in storage: a scalar has one element."""
+    return c or [T.const(0)]
+
+
+def assumed(d: Dim) -> int:
+    """An extent for comparisons: one that is known at run time only counts as large."""
+    return d if isinstance(d, int) else 1 << 40
+
+
+def box(extents: Sequence[Expr], axis: int | None, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """Serial loops over a box, on ``axis`` only over ``[lo, hi)``."""
+
+    def level(done: list[Expr]) -> Stmt:
+        k = len(done)
+        if k == len(extents):
+            return body(done)
+        if k == axis:
+            return T.for_range(lo, hi, lambda i: level([*done, i]), f"c{k}")
+        return T.for_(extents[k], lambda i: level([*done, i]), f"c{k}")
+
+    return level([])
 
 
 def over_reduced(nest: ReduceNest, c: Coords, body: Callable[[list[Expr]], Stmt]) -> Stmt:

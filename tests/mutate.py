@@ -115,7 +115,7 @@ DEFECTS = [
     Defect(
         "include_self ignored",
         LLVM_SCATTER,
-        "if not op.include_self and hits is not None:",
+        "if not nest.op.include_self and hits is not None:",
         "if False and hits is not None:",
     ),
     Defect("integer mean truncates", SCATTERING, "quotient = T.floordiv(", "quotient = T.truncdiv("),
@@ -153,14 +153,14 @@ DEFECTS = [
     Defect(
         "counts never cleared",
         "schedules/llvm/scatter.py",
-        'T.store(counts, at(c), T.const(0, "int32")))',
-        'T.store(counts, at(c), T.const(1, "int32")))',
+        'T.store(counts, storage(c), T.const(0, "int32")))',
+        'T.store(counts, storage(c), T.const(1, "int32")))',
     ),
     Defect(
         "a dropped pair listed",
         "schedules/llvm/owned.py",
-        "taken = T.all_of([ok, valid, lo <= r, r < hi])",
-        "taken = T.all_of([lo <= r, r < hi])",
+        "taken = T.all_of([ok, valid, self.lo <= r, r < self.hi])",
+        "taken = T.all_of([self.lo <= r, r < self.hi])",
         (SCATTER_PATHS,),
     ),
     Defect(
@@ -173,15 +173,15 @@ DEFECTS = [
     Defect(
         "an owner's list begins at the first place",
         "schedules/llvm/partition.py",
-        "T.select(o > 0, before, T.const(0))",
+        "T.select(owner > 0, before, T.const(0))",
         "T.const(0)",
         (SCATTER_PATHS,),
     ),
     Defect(
         "a bad index in a copy not reported",
-        "schedules/llvm/chunked.py",
-        "flag.note(T.load(wrong.bad, *wrong.zero))",
-        "flag.note(T.const(0))",
+        "schedules/llvm/column_scatter.py",
+        "self.flag.note(T.load(self.wrong.bad, *self.wrong.zero))",
+        "self.flag.note(T.const(0))",
         (SCATTER_PATHS,),
     ),
 ]

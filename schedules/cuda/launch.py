@@ -8,19 +8,21 @@ from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, Stmt
 from schedules.rule import Context
 
-BLOCK_THREADS = 256  # a multiple of the warp; small enough that eight blocks fit an SM
+THREADS_PER_BLOCK = 256  # a multiple of the warp; small enough that eight blocks fit an SM
 
 
 def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
     """A kernel with one thread for each number in ``[0, count)``, under the context's guard."""
-    blocks = T.maximum(T.floordiv(count + (BLOCK_THREADS - 1), T.const(BLOCK_THREADS)), T.const(1))  # no empty launch
+    blocks = T.maximum(
+        T.floordiv(count + (THREADS_PER_BLOCK - 1), T.const(THREADS_PER_BLOCK)), T.const(1)
+    )  # no empty launch
 
     def thread(b: Expr) -> Stmt:
         def inner(t: Expr) -> Stmt:
-            i = b * BLOCK_THREADS + t
+            i = b * THREADS_PER_BLOCK + t
             return T.if_(T.all_of([i < count, ctx.guard]), T.let("i", i, body))
 
-        return T.thread_binding("threadIdx.x", BLOCK_THREADS, inner, "t")
+        return T.thread_binding("threadIdx.x", THREADS_PER_BLOCK, inner, "t")
 
     return T.thread_binding("blockIdx.x", blocks, thread, "b")
 

@@ -7,7 +7,7 @@ from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Expr, Stmt
 from schedules.cuda.launch import launch
-from schedules.folds import accumulators, fold
+from schedules.folds import accumulators, fold_step
 from schedules.loops import over_reduced, unravel
 from schedules.rule import Context
 
@@ -28,7 +28,7 @@ class Folds:
             return T.seq(
                 *(T.allocate(a) for a in acc),
                 *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-                over_reduced(nest, c, lambda r: fold(nest, acc, zero, c, r)),
+                over_reduced(nest, c, lambda r: fold_step(nest, acc, zero, c, r)),
                 T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc], c)),
             )
 

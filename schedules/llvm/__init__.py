@@ -6,7 +6,7 @@ from schedules.llvm.copies import Copies
 from schedules.llvm.elements import PackedColumns, PickedRows
 from schedules.llvm.map import Rows
 from schedules.llvm.owned import OwnedRows
-from schedules.llvm.private import Private
+from schedules.llvm.privatised import Privatised
 from schedules.llvm.reduce import Columns, Folds
 from schedules.llvm.scatter import OwnerComputes
 from schedules.rule import Rule
@@ -19,7 +19,7 @@ RULES: tuple[Rule, ...] = (
     Rows(),
     Columns(),
     Folds(),
-    Private(),
+    Privatised(),
     Chunked(),
     OwnedRows(),
     OwnerComputes(),

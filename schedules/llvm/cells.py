@@ -6,27 +6,28 @@ from gscompile.ir import tir as T
 from gscompile.ir.nests import MapNest
 from gscompile.ir.tir import Stmt
 from schedules.llvm.check import Flag
-from schedules.llvm.ranges import Cell, Piece
+from schedules.llvm.ranges import CellBody, Share
+from schedules.loops import storage
 from schedules.rule import Checked
 
 
-def cells(nest: MapNest) -> Piece:
+def map_share(nest: MapNest) -> Share:
     """One thread's cells.
 
     With a check, the indices are clamped into range, and whether any had to be is collected in a register, so that the loops
     stay free of branches and the indices are read once.
     """
     if nest.check is None:
-        return Piece(lambda c: T.store(nest.out, c or [T.const(0)], nest.element(c)))
+        return Share(lambda c: T.store(nest.out, storage(c), nest.element(c)))
     assert nest.clamped is not None
     clamped = nest.clamped
-    return flagged(nest, lambda c: T.store(nest.out, c or [T.const(0)], clamped(c)))
+    return checked_share(nest, lambda c: T.store(nest.out, storage(c), clamped(c)))
 
 
-def flagged(nest: MapNest, cell: Cell) -> Piece:
+def checked_share(nest: MapNest, cell: CellBody) -> Share:
     """Cells that are safe with any index, and the check of each."""
     flag = Flag(nest.check)
-    return Piece(lambda c: T.seq(cell(c), flag.look(nest.grid(c))), flag.around)
+    return Share(lambda c: T.seq(cell(c), flag.test(nest.grid(c))), flag.around)
 
 
 def with_check(nest: MapNest, stmt: Stmt) -> Stmt | Checked:

@@ -1,19 +1,19 @@
-"""Index checks: a branch-free pass that only asks whether anything is wrong, and a serial one that finds out what."""
+"""Index checks: a branch-free pass that finds whether any index is invalid, and a serial one that finds which."""
 
 from __future__ import annotations
 
 from gscompile.ir import tir as T
 from gscompile.ir.nests import CheckNest, Nest, status_failed, status_position
 from gscompile.ir.tir import Expr, Stmt
-from schedules.llvm.ranges import Piece, over_box
+from schedules.llvm.ranges import Share, over_box
 from schedules.loops import nested, ravel
 from schedules.rule import Context
 
 
 class Flag:
-    """Whether some loops have met an index that is not valid; kept in a register.
+    """Whether some loops have met an invalid index; kept in a register.
 
-    Without a check all of it is nothing.
+    Without a check, its methods give no statements.
     """
 
     def __init__(self, check: CheckNest | None, name: str = "bad") -> None:
@@ -24,12 +24,13 @@ class Flag:
     def clear(self) -> Stmt | None:
         return None if self.check is None else T.store(self.bad, self.zero, T.const(0))
 
-    def look(self, grid: list[Expr]) -> Stmt | None:
-        """Look at the index vector at a grid position."""
+    def test(self, grid: list[Expr]) -> Stmt | None:
+        """Test the index vector at a grid position."""
         check = self.check
         return None if check is None else T.seq(*(self.note(check.excess(grid, k)) for k in range(check.components)))
 
     def note(self, excess: Expr) -> Stmt:
+        """Set the flag unless ``excess`` is 0."""
         return T.store(self.bad, self.zero, T.load(self.bad, *self.zero) | excess)
 
     @property
@@ -37,34 +38,34 @@ class Flag:
         return T.load(self.bad, *self.zero) != 0
 
     def around(self, loops: Stmt, otherwise: Stmt | None = None) -> Stmt:
-        """What sets the flag before the loops, and reports it after them; what is done if there is nothing to report."""
+        """The loops with the flag cleared before them and reported after them; ``otherwise`` if there is nothing to report."""
         if self.check is None:
             return T.seq(loops, otherwise)
         return T.seq(T.allocate(self.bad), self.clear(), loops, T.if_(self.raised, failed(self.check), otherwise))
 
 
 def failed(check: CheckNest) -> Stmt:
-    """Tell that some index is out of range."""
+    """Report that some index is out of range."""
     return T.store(check.status, [T.const(0)], T.const(1))
 
 
-def look_at_all(check: CheckNest, ctx: Context) -> Stmt:
-    """Read all indices, vectorised, and tell if some are out of range."""
+def check_all(check: CheckNest, ctx: Context) -> Stmt:
+    """Read all indices, vectorised, and report if some are out of range."""
 
-    def piece() -> Piece:
+    def share() -> Share:
         flag = Flag(check)
-        return Piece(flag.look, flag.around)
+        return Share(flag.test, flag.around)
 
-    return over_box(ctx, check.grid, 2 * check.components, piece)
+    return over_box(ctx, check.grid, 2 * check.components, share)
 
 
 def if_valid(check: CheckNest, ctx: Context, stmt: Stmt) -> Stmt:
-    """A statement that takes its check over, made of one that does not."""
-    return T.seq(look_at_all(check, ctx), T.if_(T.not_(status_failed(check.status)), stmt))
+    """A statement that takes over its check, made of one that does not."""
+    return T.seq(check_all(check, ctx), T.if_(T.not_(status_failed(check.status)), stmt))
 
 
 class Check:
-    """The common case reads the indices once, vectorised; a failure is located by reading them again."""
+    """The fast path reads the indices once, vectorised; the slow path locates a failure by reading them again."""
 
     name = "check"
 
@@ -87,4 +88,4 @@ class Check:
         located = nested("g", ctx.sizes.shape(nest.grid), locate)
         if nest.known:
             return located
-        return T.seq(look_at_all(nest, ctx), T.if_(status_failed(nest.status), located))
+        return T.seq(check_all(nest, ctx), T.if_(status_failed(nest.status), located))

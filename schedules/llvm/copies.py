@@ -1,7 +1,7 @@
 """Copies of rows: gathers whose slices are runs of memory.
 
-A block of rows at a time: their indices are resolved and checked in one loop without branches, which LLVM vectorises, into a list
-of where the rows begin; a second loop copies them, and asks for rows some places further in the list.
+A block of rows at a time: a loop without branches, which LLVM vectorises, resolves and checks their indices and makes a list of
+where the rows begin; a second loop copies them, and prefetches those that stand some places further in the list.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.cells import with_check
 from schedules.llvm.check import Flag, failed
-from schedules.llvm.kernels import copy_lines, copy_row, drain, in_lines, touch_row, with_kernels
+from schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
+from schedules.llvm.numbers import (
+    COPY_BLOCK,
+    COPY_PREFETCH_BYTES,
+    COPY_PREFETCH_DISTANCE,
+    MIN_ROW_BYTES,
+    NON_TEMPORAL_BYTES,
+)
 from schedules.llvm.ranges import shared_range
 from schedules.loops import nested, unravel
 from schedules.rule import Checked, Context
 from schedules.runs import Copied, common_axes, copied
 
-SHORT = 32  # bytes of a row below which a loop over cells is as good
-PAST_CACHES = 8 << 20  # bytes of output from which stores go past the caches: more than a core's share of them
-AHEAD = 16  # rows between asking for one and copying it
-ASKED = 256  # bytes of a row that are asked for: the hardware foresees the rest
-BLOCK = 80  # rows of a block: with those ahead a list of less than 1 KB, which TVM puts on the stack
-
 
 class Copies:
-    """See the module's text; large results are written past the caches."""
+    """Rows of at least :data:`MIN_ROW_BYTES` that are copies of rows; large results are written by non-temporal stores."""
 
     name = "copies"
 
@@ -39,14 +40,14 @@ class Copies:
         axes = common_axes(nest, ctx.sizes)
         outer, inner = nest.shape[: len(nest.shape) - axes], nest.shape[len(nest.shape) - axes :]
         row = product(inner) * nest.dtype.itemsize
-        if axes == 0 or not outer or (isinstance(row, int) and row < SHORT):
+        if axes == 0 or not outer or (isinstance(row, int) and row < MIN_ROW_BYTES):
             return None
         rows = product(outer)
         work = rows * ((row + 31) // 32) if isinstance(row, int) else rows * row
         copy = _Rows(nest, ctx, outer, inner)
         if copied(copy.element(copy.cell(T.var("r")))) is None:
             return None  # an axis of extent 0 is indexed: no index is safe
-        return with_check(nest, with_kernels(shared_range(ctx, rows, work, copy.range)))
+        return with_check(nest, with_kernels(shared_range(ctx, rows, work, copy.copy_range)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,59 +59,62 @@ class _Rows:
     outer: Shape
     inner: Shape
 
-    def range(self, lo: Expr, hi: Expr) -> Stmt:
+    def copy_range(self, lo: Expr, hi: Expr) -> Stmt:
         """Rows ``[lo, hi)``."""
-        places = T.buffer("place", [BLOCK + AHEAD], "int64", align=64)  # where rows begin, in bytes; -1: nowhere
+        # where the rows of a block begin in the source, in bytes, and those prefetched meanwhile; -1: to be filled
+        places = T.buffer("place", [COPY_BLOCK + COPY_PREFETCH_DISTANCE], "int64", align=64)
         flag = Flag(self.nest.check)
 
         def block(begin: Expr) -> Stmt:
             def resolve(k: Expr) -> Stmt:
                 c = self.cell(begin + k)
-                return T.seq(T.store(places, [k], self.place(c)), flag.look(self.nest.grid(c)))
+                return T.seq(T.store(places, [k], self.place(c)), flag.test(self.nest.grid(c)))
 
             def known(n: Expr) -> Stmt:
                 return T.seq(T.for_(n, resolve, "k"), self.copies(places, begin, n))
 
-            return T.let("known", T.minimum(hi - begin, T.const(BLOCK + AHEAD)), known)
+            return T.let("known", T.minimum(hi - begin, T.const(COPY_BLOCK + COPY_PREFETCH_DISTANCE)), known)
 
-        blocks = T.quotient(hi - lo + (BLOCK - 1), T.const(BLOCK))
-        loop = T.for_(blocks, lambda b: T.let("begin", lo + b * BLOCK, block), "block")
-        copy = T.seq(T.allocate(places), flag.around(loop), drain())
+        blocks = T.quotient(hi - lo + (COPY_BLOCK - 1), T.const(COPY_BLOCK))
+        loop = T.for_(blocks, lambda b: T.let("begin", lo + b * COPY_BLOCK, block), "block")
+        copy = T.seq(T.allocate(places), flag.around(loop), store_fence())
         some = None if self.nest.check is None else self.some()
         if self.nest.check is None or some is None:
             return copy
         return T.if_(some, copy, T.if_(lo < hi, failed(self.nest.check)))
 
     def copies(self, places: Buffer, begin: Expr, known: Expr) -> Stmt:
-        """The rows of a block, of which, and of some after it, the list says where they are copied from."""
+        """The rows of a block; ``known`` is how many of them, and of those after it, the list names."""
         nbytes, start = self.nbytes, T.address_of(self.nest.out, *(T.const(0) for _ in self.nest.shape))
-        past = self.ctx.sizes(product(self.nest.shape) * self.nest.dtype.itemsize) >= PAST_CACHES
+        non_temporal = self.ctx.sizes(product(self.nest.shape) * self.nest.dtype.itemsize) >= NON_TEMPORAL_BYTES
 
         def loop(copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
             def one(k: Expr) -> Stmt:
-                later = self.address(T.load(places, T.minimum(k + AHEAD, known - 1)))
-                ask = touch_row(later, T.minimum(nbytes, T.const(ASKED)))
-                return T.seq(ask, T.let("from", T.load(places, k), lambda place: self.row(begin + k, place, copy)))
+                later = self.address(T.load(places, T.minimum(k + COPY_PREFETCH_DISTANCE, known - 1)))
+                prefetch = prefetch_row(later, T.minimum(nbytes, T.const(COPY_PREFETCH_BYTES)))
+                return T.seq(prefetch, T.let("from", T.load(places, k), lambda place: self.row(begin + k, place, copy)))
 
-            return T.for_(T.minimum(known, T.const(BLOCK)), one, "row")
+            return T.for_(T.minimum(known, T.const(COPY_BLOCK)), one, "row")
 
-        rows = loop(lambda to, source: copy_row(to, source, nbytes, past))
+        rows = loop(lambda to, source: copy_row(to, source, nbytes, non_temporal))
         if T.constant_value(nbytes) is not None:
             return rows
-        return T.if_(in_lines(start, nbytes, past), loop(lambda to, source: copy_lines(to, source, nbytes)), rows)
+        return T.if_(
+            in_lines(start, nbytes, non_temporal), loop(lambda to, source: copy_lines(to, source, nbytes)), rows
+        )
 
     def row(self, r: Expr, place: Expr, copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
         """A row that is a copy of the one at ``place``."""
         c = self.cell(r)
         found = self.source(c)
-        copied = copy(T.address_of(self.nest.out, *c), self.address(place))
+        moved = copy(T.address_of(self.nest.out, *c), self.address(place))
         if found.fill is None:
-            return copied
+            return moved
         fill = found.fill
         blank = nested(
             "f", self.ctx.sizes.shape(self.inner), lambda w: T.store(self.nest.out, [*c[: len(self.outer)], *w], fill)
         )
-        return T.if_(place >= 0, copied, blank)
+        return T.if_(place >= 0, moved, blank)
 
     def cell(self, r: Expr) -> list[Expr]:
         """Where a row begins."""
@@ -138,7 +142,7 @@ class _Rows:
         return place if found.ok is None else T.select(found.ok, place, T.const(-1))
 
     def address(self, place: Expr) -> Expr:
-        """The address of a place; for -1 one that may be asked for."""
+        """The address of a place; for -1 one that may be prefetched."""
         buf, at = self.source(self.cell(T.var("r"))).source
         return T.offset_pointer(T.address_of(buf, *(T.const(0) for _ in at)), place)
 

@@ -6,29 +6,35 @@ from can be foreseen: a row, or a few columns.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
-from gscompile.ir.tir import Expr, Stmt
-from schedules.llvm.cells import cells, flagged, with_check
-from schedules.llvm.kernels import touch_lines, touch_row, with_kernels
-from schedules.llvm.ranges import Piece, always_shared, over_box, shared_range
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from schedules.llvm.cells import map_share, with_check
+from schedules.llvm.check import Flag
+from schedules.llvm.kernels import prefetch_lines, prefetch_row, with_kernels
+from schedules.llvm.numbers import (
+    INDEX_PREFETCH_DISTANCE,
+    LINE_BYTES,
+    MAX_PICKED_LINES,
+    MIN_PICKED_LINES,
+    PACKED_COLUMNS,
+    PICK_BLOCK,
+    PICKS_PER_PACKED,
+    packed_bytes,
+)
+from schedules.llvm.ranges import Share, always_shared, over_box, shared_range
 from schedules.loops import unravel
 from schedules.rule import Checked, Context
 from schedules.runs import copied
 
-LINE = 64  # bytes of a cache line
-PIECE = 64  # elements picked between asking for lines
-MOST_LINES = 32  # of the next row per piece; where fewer elements are picked from it, most of its lines are not needed
-NEAR = 512 << 10  # bytes that stay in a core's second-level cache beside what streams through it
-COLUMNS = (32, 16)  # of a packed block
-AHEAD = 8  # rows of indices asked for ahead
-
 
 class PickedRows:
-    """Elements picked from a row at a time: while one row is picked from, the next one is asked for, a few lines at a time.
+    """Elements picked from a row at a time: while one row is picked from, the next one is prefetched, a few lines at a time.
 
-    1,024 of 4,096 columns of 4,096 rows: 7.4 ms, so 3.1.  Asking for a whole row at once takes 9.2: more lines than a core
+    1,024 of 4,096 columns of 4,096 rows: 7.4 ms, so 3.1.  Prefetching a whole row at once takes 9.2: more lines than a core
     can wait for.
     """
 
@@ -40,37 +46,53 @@ class PickedRows:
         number = picked_row(nest)
         if number is None:
             return None
-        outer, picks = nest.shape[:-1], nest.shape[-1]
         buf, _ = nest.loads([T.var(f"c{k}") for k in range(len(nest.shape))])[number]
-        size = T.itemsize(buf)
-        row_bytes = T.extents(buf)[-1] * size
-        n = ctx.sizes(picks)
-        # all lines of the next row over all pieces of this one; none where that is too little or too much to ask for
-        lines = T.quotient(row_bytes, T.maximum(n, T.const(1)))
-        enough = T.all_of([row_bytes >= 4 * LINE, lines <= MOST_LINES])
+        itemsize = T.itemsize(buf)
+        row_bytes = T.extents(buf)[-1] * itemsize
+        # all lines of the next row over all blocks of this one; none where that is too little or too much to prefetch
+        lines = T.quotient(row_bytes, T.maximum(ctx.sizes(nest.shape[-1]), T.const(1)))
+        enough = T.all_of([row_bytes >= MIN_PICKED_LINES * LINE_BYTES, lines <= MAX_PICKED_LINES])
         if T.constant_value(enough) == 0:
             return None
-        lines = T.select(enough, lines, T.const(0))
+        rows = _PickedRows(nest, ctx, number, T.select(enough, lines, T.const(0)), LINE_BYTES // itemsize)
+        return with_check(nest, with_kernels(shared_range(ctx, product(nest.shape[:-1]), nest.work, rows.share)))
 
-        def share(lo: Expr, hi: Expr) -> Stmt:
-            part = cells(nest)
 
-            def row(r: Expr) -> Stmt:
-                c = unravel(r, outer, ctx.sizes)
-                later = unravel(T.minimum(r + 1, hi - 1), outer, ctx.sizes)
-                there, at = nest.loads([*later, T.const(0)])[number]
+@dataclass(frozen=True, slots=True)
+class _PickedRows:
+    """Rows of a result whose elements are picked from a row each.
 
-                def piece(p: Expr) -> Stmt:
-                    begin = p * PIECE
-                    asked = touch_lines(T.address_of(there, *at[:-1], p * lines * (LINE // size)), lines)
-                    end = T.minimum(begin + PIECE, n)
-                    return T.seq(asked, T.for_range(begin, end, lambda i: part.cell([*c, i]), "c"))
+    Attributes:
+        number: which of the nest's loads is the row.
+        lines: how many lines of the next row to prefetch before each block.
+        per_line: elements of a cache line.
+    """
 
-                return T.for_(T.quotient(n + (PIECE - 1), T.const(PIECE)), piece, "piece")
+    nest: MapNest
+    ctx: Context
+    number: int
+    lines: Expr
+    per_line: int
 
-            return part.around(T.for_range(lo, hi, row, "row"))
+    def share(self, lo: Expr, hi: Expr) -> Stmt:
+        """The rows ``[lo, hi)``."""
+        part = map_share(self.nest)
+        return part.around(T.for_range(lo, hi, lambda r: self.row(part, r, hi), "row"))
 
-        return with_check(nest, with_kernels(shared_range(ctx, product(outer), nest.work, share)))
+    def row(self, part: Share, r: Expr, hi: Expr) -> Stmt:
+        outer, picks = self.nest.shape[:-1], self.ctx.sizes(self.nest.shape[-1])
+        c = unravel(r, outer, self.ctx.sizes)
+        later = unravel(T.minimum(r + 1, hi - 1), outer, self.ctx.sizes)
+        there, at = self.nest.loads([*later, T.const(0)])[self.number]
+
+        def block(p: Expr) -> Stmt:
+            begin = p * PICK_BLOCK
+            line = T.address_of(there, *at[:-1], p * self.lines * self.per_line)
+            end = T.minimum(begin + PICK_BLOCK, picks)
+            loop = T.for_range(begin, end, lambda i: part.cell([*c, i]), "c")
+            return T.seq(prefetch_lines(line, self.lines), loop)
+
+        return T.for_(T.quotient(picks + (PICK_BLOCK - 1), T.const(PICK_BLOCK)), block, "piece")
 
 
 def picked_row(nest: MapNest) -> int | None:
@@ -93,8 +115,8 @@ class PackedColumns:
     """Elements picked along an outer axis, the innermost coordinate being the same on both sides: in blocks of columns.
 
     Neighbours in the result come from rows far apart, so that each element costs a cache line and often a page.  A block of
-    columns is copied into memory of its own first, where it stays in the second-level cache while all rows are picked from it.
-    4096x1024 by 4096x1024: 16 ms, so 5.
+    columns is packed into local memory first, where it stays in the L2 cache while all rows are picked from it.  4096x1024 by
+    4096x1024: 16 ms, so 5.
     """
 
     name = "packed-columns"
@@ -108,85 +130,119 @@ class PackedColumns:
         found = copied((nest.clamped or nest.element)([T.var(f"c{k}") for k in range(len(nest.shape))]))
         if found is None:
             return None
-        buf = found.source[0]
-        size = T.itemsize(buf)
-        deep, wide, rows = T.extents(buf)[axis], T.extents(buf)[-1], ctx.sizes(nest.shape[axis])
-        fitting = [b for b in COLUMNS if T.constant_value(deep * b * size <= NEAR) != 0]
+        source = found.source[0]
+        itemsize, near = T.itemsize(source), packed_bytes(ctx.target)
+        deep, wide = T.extents(source)[axis], T.extents(source)[-1]
+        fitting = [b for b in PACKED_COLUMNS if T.constant_value(deep * b * itemsize <= near) != 0]
         if not fitting:
             return None
-        block = fitting[0]
-        batch = [d for a, d in enumerate(nest.shape[:-1]) if a != axis]
-        units = product([*batch, ceildiv(nest.shape[-1], block)])
+        columns = _PackedColumns(nest, ctx, axis, fitting[0], source, T.dtype_of(found.load))
         worth = T.all_of(
             [
-                deep * block * size <= NEAR,
-                deep * wide * size > NEAR,
-                rows * 4 >= deep,
-                T.any_of([ctx.threads == 1, ctx.sizes(units) >= ctx.threads]),
+                deep * columns.block * itemsize <= near,
+                deep * wide * itemsize > near,
+                ctx.sizes(nest.shape[axis]) * PICKS_PER_PACKED >= deep,
+                T.any_of([ctx.threads == 1, ctx.sizes(product(columns.blocks)) >= ctx.threads]),
             ]
         )
         if T.constant_value(worth) == 0:
             return None
-        packed = always_shared(ctx, units, lambda lo, hi: self.piece(nest, ctx, axis, block, batch, lo, hi))
-        plain = over_box(ctx, nest.shape, nest.cost, lambda: cells(nest))
+        packed = always_shared(ctx, product(columns.blocks), columns.share)
+        plain = over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest))
         return with_check(nest, T.if_(worth, with_kernels(packed), plain))
 
-    def piece(self, nest: MapNest, ctx: Context, axis: int, block: int, batch: list[Dim], lo: Expr, hi: Expr) -> Stmt:
-        """The blocks ``[lo, hi)`` of all batches."""
-        element = nest.clamped or nest.element
-        columns = ctx.sizes(nest.shape[-1])
-        last = len(nest.shape) - 1
 
-        def picked(c: list[Expr]) -> Expr:
-            found = copied(element(c))
-            assert found is not None
-            value = T.load(packed, found.source[1][axis] * block + (c[last] - begin_of[0]))
-            if found.ok is None:
-                return value
-            assert found.fill is not None
-            return T.if_then_else(found.ok, value, found.fill)
+@dataclass(frozen=True, slots=True)
+class _PackedColumns:
+    """Blocks of columns of a result, picked from packed blocks of the same columns.
 
-        begin_of: list[Expr] = []
-        source = copied(element([T.var(f"c{k}") for k in range(len(nest.shape))]))
-        assert source is not None
-        buf = source.source[0]
-        packed = T.buffer("packed", [NEAR // T.itemsize(buf)], T.dtype_of(source.load), align=64)
-        part = Piece(lambda c: T.store(nest.out, c, picked(c)))
-        if nest.check is not None:
-            part = flagged(nest, part.cell)
+    Attributes:
+        axis: along which elements are picked.
+        block: columns of a block.
+        source: the tensor picked from.
+        dtype: TIR's name of its type.
+    """
+
+    nest: MapNest
+    ctx: Context
+    axis: int
+    block: int
+    source: Buffer
+    dtype: str
+
+    @property
+    def blocks(self) -> list[Dim]:
+        """The extents of the outer axes but the picked one, and how many blocks there are on the innermost."""
+        *outer, wide = self.nest.shape
+        return [*outer[: self.axis], *outer[self.axis + 1 :], ceildiv(wide, self.block)]
+
+    def share(self, lo: Expr, hi: Expr) -> Stmt:
+        """The blocks ``[lo, hi)``."""
+        size = packed_bytes(self.ctx.target) // T.itemsize(self.source)
+        packed = T.buffer("packed", [size], self.dtype, align=64)
+        flag = Flag(self.nest.check)
 
         def unit(u: Expr) -> Stmt:
-            *outer, k = unravel(u, [*batch, ceildiv(nest.shape[-1], block)], ctx.sizes)
-            return T.let("begin", k * block, lambda begin: at_block(outer, begin))
+            *outer, k = unravel(u, self.blocks, self.ctx.sizes)
+            return T.let("begin", k * self.block, lambda begin: _Block(self, packed, flag, outer, begin).statement())
 
-        def at_block(outer: list[Expr], begin: Expr) -> Stmt:
-            begin_of[:] = [begin]
+        return T.seq(T.allocate(packed), flag.around(T.for_range(lo, hi, unit, "block")))
 
-            def cell(r: Expr, j: Expr) -> list[Expr]:
-                return [*outer[:axis], r, *outer[axis:], begin + j]
 
-            def columns_of(width: Expr) -> Stmt:
-                pack = T.for_(
-                    T.extents(buf)[axis],
-                    lambda r: T.for_(width, lambda j: T.store(packed, [r * block + j], T.load(buf, *cell(r, j))), "j"),
-                    "r",
-                )
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of columns, the first of them ``begin``, at the coordinates ``outer`` on all other axes but the picked one."""
 
-                def pick(r: Expr) -> Stmt:
-                    later = T.minimum(r + AHEAD, ctx.sizes(nest.shape[axis]) - 1)
-                    asked = [
-                        touch_row(T.address_of(b, *at), T.const(block * T.itemsize(b)))
-                        for b, at in nest.loads(cell(later, T.const(0)))
-                        if not b.same_as(buf)
-                    ]
-                    return T.seq(*asked, T.for_(width, lambda j: part.cell(cell(r, j)), "j"))
+    columns: _PackedColumns
+    packed: Buffer
+    flag: Flag
+    outer: list[Expr]
+    begin: Expr
 
-                return T.seq(pack, T.for_(ctx.sizes(nest.shape[axis]), pick, "r"))
+    def statement(self) -> Stmt:
+        block, wide = self.columns.block, self.columns.ctx.sizes(self.columns.nest.shape[-1])
+        return T.if_(self.begin + block <= wide, self.of(T.const(block)), self.of(wide - self.begin))
 
-            whole = begin + block <= columns
-            return T.if_(whole, columns_of(T.const(block)), columns_of(columns - begin))
+    def of(self, width: Expr) -> Stmt:
+        """Pack this many columns, and pick from them."""
+        rows = self.columns.ctx.sizes(self.columns.nest.shape[self.columns.axis])
 
-        return T.seq(T.allocate(packed), part.around(T.for_range(lo, hi, unit, "block")))
+        def row(r: Expr) -> Stmt:
+            later = T.minimum(r + INDEX_PREFETCH_DISTANCE, rows - 1)
+            return T.seq(self.prefetch(later), T.for_(width, lambda j: self.pick(r, j), "j"))
+
+        return T.seq(self.pack(width), T.for_(rows, row, "r"))
+
+    def pack(self, width: Expr) -> Stmt:
+        source, block = self.columns.source, self.columns.block
+
+        def row(r: Expr) -> Stmt:
+            return T.for_(width, lambda j: T.store(self.packed, [r * block + j], T.load(source, *self.cell(r, j))), "j")
+
+        return T.for_(T.extents(source)[self.columns.axis], row, "r")
+
+    def prefetch(self, r: Expr) -> Stmt:
+        """Prefetch what finds the elements of a row: all that it reads but the tensor picked from."""
+        block, loads = self.columns.block, self.columns.nest.loads(self.cell(r, T.const(0)))
+        others = [(buf, at) for buf, at in loads if not buf.same_as(self.columns.source)]
+        return T.seq(*(prefetch_row(T.address_of(buf, *at), T.const(block * T.itemsize(buf))) for buf, at in others))
+
+    def pick(self, r: Expr, j: Expr) -> Stmt:
+        """A cell of the result, and the test of its index."""
+        nest, c = self.columns.nest, self.cell(r, j)
+        found = copied((nest.clamped or nest.element)(c))
+        assert found is not None
+        row = found.source[1][self.columns.axis]
+        value = T.load(self.packed, row * self.columns.block + (c[-1] - self.begin))
+        if found.ok is not None:
+            assert found.fill is not None
+            value = T.if_then_else(found.ok, value, found.fill)
+        return T.seq(T.store(nest.out, c, value), self.flag.test(nest.grid(c)))
+
+    def cell(self, r: Expr, j: Expr) -> list[Expr]:
+        """The cell in a row and a column of the block."""
+        axis = self.columns.axis
+        return [*self.outer[:axis], r, *self.outer[axis:], self.begin + j]
 
 
 def picked_axis(nest: MapNest) -> int | None:

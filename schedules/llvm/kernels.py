@@ -1,31 +1,31 @@
 """Micro-kernels in LLVM IR, for what a loop cannot say.
 
-``gs_copy_row``    copies a row.  Where told to, it stores past the caches: the lines of a large result are then not read before
-                   they are overwritten, which a plain store does, and do not push out what is read again.  100,000 rows of
-                   512 bytes: 2.0 ms, with plain vector stores 2.9, with the C library's copy 3.3.
-``gs_copy_lines``  copies a row of a few whole lines past the caches, if ``gs_in_lines`` says that rows can be.  Where their
-                   length is known only at run time, a loop with no other way to copy in it keeps what it needs in
-                   registers: a million rows of 64 bytes 4.6 ms, by ``gs_copy_row`` 6.0, of a length known before 4.3.
-``gs_touch_row``   asks for the first cache lines of a row that will be copied soon.
-``gs_touch_lines`` asks the second-level cache for some lines that will be picked from soon.  1,024 of 4,096 columns of 4,096
-                   rows: 3.1 ms, without 7.4.
-``gs_drain``       waits until stores past the caches are done; once per thread, before others are told.
+``gs_copy_row``       copies a row, where told to by non-temporal stores: the lines of a large result are then not read before
+                      they are overwritten, which a plain store does, and do not evict what is read again.  100,000 rows of
+                      512 bytes: 2.0 ms, with plain vector stores 2.9, with the C library's copy 3.3.
+``gs_copy_lines``     copies a row of a few whole lines by non-temporal stores, if ``gs_in_lines`` says that rows can be.  Where
+                      their length is known only at run time, a loop with no other way to copy in it keeps what it needs in
+                      registers: a million rows of 64 bytes 4.6 ms, by ``gs_copy_row`` 6.0, of a length known before 4.3.
+``gs_prefetch_row``   prefetches the first cache lines of a row that will be read soon, into the L1 cache.
+``gs_prefetch_lines`` prefetches some lines from which elements will be picked soon, into the L2 cache.  1,024 of 4,096 columns
+                      of 4,096 rows: 3.1 ms, without 7.4.
+``gs_store_fence``    waits until non-temporal stores are visible; once per thread, before others are told that it is done.
 
-LLVM splits the 64-byte vectors for CPUs whose registers are shorter, and ignores the hints where there is no such store or no
-such prefetch.
+LLVM splits the 64-byte vectors for CPUs whose registers are shorter, and ignores the hints where there is no non-temporal store
+or no such prefetch.
 """
 
 from __future__ import annotations
 
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, Stmt
+from schedules.llvm.numbers import FEW_LINES, LINE_BYTES, PREFETCH_LINES, WHOLE_LINES_BYTES
 
-TOUCHED_LINES = 8
-FEW_LINES = 4  # of a row that has a way of its own to be copied
+assert LINE_BYTES == 64, "the code below is written for cache lines of 64 bytes"
 
 
 def _line(o: str, at: str) -> str:
-    """One line of a row, at the offset ``at``, by 16 bytes at a time past the caches; ``o`` begins all names."""
+    """One line of a row, at the offset ``at``, by 16 bytes at a time, by non-temporal stores; ``o`` begins all names."""
     return "".join(
         f"  %{o}.{k} = add nuw nsw i64 {at}, {16 * k}\n"
         f"  %{o}.source{k} = getelementptr i8, ptr %from, i64 %{o}.{k}\n"
@@ -38,11 +38,11 @@ def _line(o: str, at: str) -> str:
     )
 
 
-# Stores past the caches must be aligned.  Large NumPy arrays begin 16 bytes after a multiple of 64: 16 bytes at a time then,
+# Non-temporal stores must be aligned.  Large NumPy arrays begin 16 bytes after a multiple of 64: 16 bytes at a time then,
 # but whole lines in the middle of a row that is long enough.
 _COPY_ROW = (
     """
-define void @gs_copy_row(ptr noalias nocapture writeonly %to, ptr noalias nocapture readonly %from, i64 %n, i32 %past)
+define void @gs_copy_row(ptr noalias nocapture writeonly %to, ptr noalias nocapture readonly %from, i64 %n, i32 %non.temporal)
     alwaysinline nounwind {
 entry:
   %some = icmp sgt i64 %n, 0
@@ -52,11 +52,13 @@ begin:
   %both = or i64 %address, %n
   %low = and i64 %both, 15
   %aligned = icmp eq i64 %low, 0
-  %asked = icmp ne i32 %past, 0
-  %stream = and i1 %aligned, %asked
+  %wanted = icmp ne i32 %non.temporal, 0
+  %stream = and i1 %aligned, %wanted
   br i1 %stream, label %cut, label %plain
 cut:
-  %short = icmp slt i64 %n, 256
+  %short = icmp slt i64 %n, """
+    + str(WHOLE_LINES_BYTES)
+    + """
   br i1 %short, label %fours, label %long
 fours:
   %o = phi i64 [ 0, %cut ], [ %o.next, %four ]
@@ -136,7 +138,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias
 
 _COPY_LINES = (
     """
-define i32 @gs_in_lines(ptr %to, i64 %n, i32 %past) alwaysinline nounwind {
+define i32 @gs_in_lines(ptr %to, i64 %n, i32 %non.temporal) alwaysinline nounwind {
   %address = ptrtoint ptr %to to i64
   %place = and i64 %address, 15
   %rest = and i64 %n, 63
@@ -144,11 +146,11 @@ define i32 @gs_in_lines(ptr %to, i64 %n, i32 %past) alwaysinline nounwind {
   %whole = icmp eq i64 %both, 0
   %before = sub i64 %n, 1
   %few = icmp ult i64 %before, """
-    + str(64 * FEW_LINES)
+    + str(LINE_BYTES * FEW_LINES)
     + """
-  %asked = icmp ne i32 %past, 0
+  %wanted = icmp ne i32 %non.temporal, 0
   %fits = and i1 %whole, %few
-  %all = and i1 %fits, %asked
+  %all = and i1 %fits, %wanted
   %answer = zext i1 %all to i32
   ret i32 %answer
 }
@@ -168,8 +170,8 @@ define void @gs_copy_lines(ptr noalias nocapture writeonly %to, ptr noalias noca
     + "done:\n  ret void\n}\n"
 )
 
-_TOUCH_ROW = (
-    "define void @gs_touch_row(ptr nocapture readonly %row, i64 %n) alwaysinline nounwind {\n"
+_PREFETCH_ROW = (
+    "define void @gs_prefetch_row(ptr nocapture readonly %row, i64 %n) alwaysinline nounwind {\n"
     "line0:\n"
     + "".join(
         f"  %p{k} = getelementptr i8, ptr %row, i64 {64 * k}\n"
@@ -177,16 +179,16 @@ _TOUCH_ROW = (
         f"  %more{k} = icmp sgt i64 %n, {64 * (k + 1)}\n"
         + (
             f"  br i1 %more{k}, label %line{k + 1}, label %done\nline{k + 1}:\n"
-            if k + 1 < TOUCHED_LINES
+            if k + 1 < PREFETCH_LINES
             else "  br label %done\n"
         )
-        for k in range(TOUCHED_LINES)
+        for k in range(PREFETCH_LINES)
     )
     + "done:\n  ret void\n}\ndeclare void @llvm.prefetch.p0(ptr nocapture readonly, i32 immarg, i32 immarg, i32 immarg)\n"
 )
 
-_TOUCH_LINES = """
-define void @gs_touch_lines(ptr nocapture readonly %from, i64 %lines) alwaysinline nounwind {
+_PREFETCH_LINES = """
+define void @gs_prefetch_lines(ptr nocapture readonly %from, i64 %lines) alwaysinline nounwind {
 entry:
   %some = icmp sgt i64 %lines, 0
   br i1 %some, label %line, label %done
@@ -203,42 +205,47 @@ done:
 }
 """
 
-_DRAIN = "define void @gs_drain() alwaysinline nounwind {\n  fence seq_cst\n  ret void\n}\n"
+_STORE_FENCE = "define void @gs_store_fence() alwaysinline nounwind {\n  fence seq_cst\n  ret void\n}\n"
 
 
 def with_kernels(body: Stmt) -> Stmt:
     """A statement that may call the micro-kernels."""
-    return T.import_llvm(_COPY_ROW + _COPY_LINES + _TOUCH_ROW + _TOUCH_LINES + _DRAIN, body)
+    return T.import_llvm(_COPY_ROW + _COPY_LINES + _PREFETCH_ROW + _PREFETCH_LINES + _STORE_FENCE, body)
 
 
-def copy_row(to: Expr, source: Expr, nbytes: Expr, past_caches: Expr) -> Stmt:
-    return T.evaluate(T.call_extern("void", "gs_copy_row", to, source, nbytes, T.cast("int32", past_caches)))
+def copy_row(to: Expr, source: Expr, nbytes: Expr, non_temporal: Expr) -> Stmt:
+    """Copy ``nbytes`` bytes; see ``gs_copy_row``."""
+    return T.evaluate(T.call_extern("void", "gs_copy_row", to, source, nbytes, T.cast("int32", non_temporal)))
 
 
-def in_lines(to: Expr, nbytes: Expr, past_caches: Expr) -> Expr:
+def in_lines(to: Expr, nbytes: Expr, non_temporal: Expr) -> Expr:
     """Whether rows of this length, the first of them at ``to``, are to be copied by :func:`copy_lines`."""
-    return T.call_extern("int32", "gs_in_lines", to, nbytes, T.cast("int32", past_caches)) != 0
+    return T.call_extern("int32", "gs_in_lines", to, nbytes, T.cast("int32", non_temporal)) != 0
 
 
 def copy_lines(to: Expr, source: Expr, nbytes: Expr) -> Stmt:
+    """Copy a row for which :func:`in_lines` holds."""
     return T.evaluate(T.call_extern("void", "gs_copy_lines", to, source, nbytes))
 
 
-def touch_row(row: Expr, nbytes: Expr) -> Stmt:
-    return T.evaluate(T.call_extern("void", "gs_touch_row", row, nbytes))
+def prefetch_row(row: Expr, nbytes: Expr) -> Stmt:
+    """Prefetch the first of ``nbytes`` bytes into the L1 cache, at most :data:`PREFETCH_LINES` lines."""
+    return T.evaluate(T.call_extern("void", "gs_prefetch_row", row, nbytes))
 
 
-def touch_lines(start: Expr, lines: Expr) -> Stmt:
-    return T.evaluate(T.call_extern("void", "gs_touch_lines", start, lines))
+def prefetch_lines(start: Expr, lines: Expr) -> Stmt:
+    """Prefetch this many lines into the L2 cache."""
+    return T.evaluate(T.call_extern("void", "gs_prefetch_lines", start, lines))
 
 
-def drain() -> Stmt:
-    return T.evaluate(T.call_extern("void", "gs_drain"))
+def store_fence() -> Stmt:
+    """Wait until non-temporal stores are visible to other threads."""
+    return T.evaluate(T.call_extern("void", "gs_store_fence"))
 
 
-# ``gs_opaque`` gives what it is given, which LLVM cannot see: rows of which it does not know that they are equally far apart are
-# read one element each, where it would otherwise compose addresses for a hardware gather.  The sum of rows of 1,000 floats, on
-# one core: 0.14 ns an element, with gathers 0.55.
+# ``gs_opaque`` returns its argument, which LLVM cannot see.  Rows that it cannot prove to be equally far apart are read one
+# element each, where it would otherwise compose addresses for a hardware gather.  The sum of rows of 1,000 floats, on one
+# core: 0.14 ns an element, with gathers 0.55.
 _OPAQUE = (
     'define i64 @gs_opaque(i64 %x) alwaysinline nounwind {\n  %y = call i64 asm "", "=r,0"(i64 %x)\n  ret i64 %y\n}\n'
 )

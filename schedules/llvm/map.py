@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Stmt
-from schedules.llvm.cells import cells, with_check
+from schedules.llvm.cells import map_share, with_check
 from schedules.llvm.ranges import over_box
 from schedules.rule import Checked, Context
 
@@ -17,4 +17,4 @@ class Rows:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest):
             return None
-        return with_check(nest, over_box(ctx, nest.shape, nest.cost, lambda: cells(nest)))
+        return with_check(nest, over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest)))

@@ -1,29 +1,28 @@
 """Scatters of rows: each thread owns some rows of the output, and works through a list of the points that go there.
 
-The list says which points of a block are the thread's own, in their order; it is made without branches, which would be
-mispredicted for half of the points, and tells which rows of src and of the output will be needed next.
+The list holds the points of a block that the thread owns, in their order; it is made without branches, which would be
+mispredicted for half of the points, and tells which rows of src and of the output to prefetch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest, ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.check import Flag
-from schedules.llvm.copies import PAST_CACHES
-from schedules.llvm.costs import MANY_POINTS, partition_pays
-from schedules.llvm.kernels import copy_row, drain, touch_row, with_kernels
+from schedules.llvm.costs import partition_pays
+from schedules.llvm.kernels import copy_row, prefetch_row, store_fence, with_kernels
+from schedules.llvm.numbers import NON_TEMPORAL_BYTES, PARALLEL_POINTS, POINT_BLOCK, ROW_PREFETCH_DISTANCE
 from schedules.llvm.partition import Partition
 from schedules.llvm.ranges import shared_range
-from schedules.llvm.staged import BLOCK, RowScatter, base, blocks, short_list
+from schedules.llvm.staged import RowScatter, base, blocks, short_list
 from schedules.loops import nested, unravel
 from schedules.rule import Checked, Context
 from schedules.runs import copied
-
-AHEAD = 8  # rows between asking for one and adding it
 
 
 class OwnedRows:
@@ -32,7 +31,7 @@ class OwnedRows:
     name = "owned-rows"
 
     def __init__(self, sorts: bool = True) -> None:
-        """Without ``sorts``, a thread looks at all points however many threads there are: less code beside another way."""
+        """Without ``sorts``, a thread scans all points however many threads there are: less code beside another way."""
         self.sorts = sorts
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
@@ -44,48 +43,180 @@ class OwnedRows:
 
     def statement(self, s: RowScatter) -> Stmt:
         """The scatter, whatever its sizes."""
-        nest, ctx = s.nest, s.ctx
-        own = s.acc != nest.dtype
-        totals = ctx.workspace(f"{nest.name}_totals", nest.shape, s.acc) if own else nest.out
-
-        def start(lo: Expr, hi: Expr) -> Stmt:
-            begin = copy_base(s, lo, hi) or s.cells(lo, hi, lambda c: T.store(totals, c, base(nest, s.acc, c)))
-            return T.if_(T.not_(nest.in_place), begin) if not own and nest.in_place is not None else begin
-
-        def finish(lo: Expr, hi: Expr) -> Stmt:
-            def cell(c: list[Expr]) -> Stmt:
-                return T.store(nest.out, c, nest.op.finish(nest.dtype, T.load(totals, *c), None))
-
-            return s.cells(lo, hi, cell)
-
-        def slab(lo: Expr, hi: Expr) -> Stmt:
-            """The rows ``[lo, hi)``."""
-            added = points(s, totals, [], T.const(0), ctx.sizes(s.points), lo, hi)
-            return T.seq(start(lo, hi), added, finish(lo, hi) if own else None)
-
-        scan = shared_range(ctx, s.rows, nest.work, slab)
-        if not self.sorts or (isinstance(s.points, int) and s.points < MANY_POINTS):
+        rows = _Rows.of(s)
+        scan = shared_range(s.ctx, s.rows, s.nest.work, rows.scan)
+        if not self.sorts or (isinstance(s.points, int) and s.points < PARALLEL_POINTS):
             return with_kernels(scan)
+        return with_kernels(T.if_(partition_pays(s.ctx, s.points), rows.partitioned(), scan))
 
-        def listed(at: Callable[[Expr], Expr], first: Expr, last: Expr) -> Stmt:
-            def step(j: Expr) -> Stmt:
-                later = at(T.minimum(j + AHEAD, last - 1))
-                asked = ask(s, totals, [], later, s.target(later)[0])
-                return T.seq(asked, T.let("p", at(j), take))
 
-            def take(p: Expr) -> Stmt:
-                return T.let("r", s.target(p)[0], lambda r: add(s, totals, [], p, r))
+@dataclass(frozen=True, slots=True)
+class RowTotals:
+    """Where the rows of a scatter are combined.
 
-            return T.for_range(first, last, step, "j")
+    Attributes:
+        totals: the output, scratch of a wider dtype, or the accumulators of several chunks.
+        chunk: the leading coordinates of one of those accumulators.
+    """
 
-        parts = Partition(s)
-        end = parts.each_owner(finish) if own else None
-        sorted_ = T.seq(parts.each_owner(start), parts.each_point(listed), end)
-        return with_kernels(T.if_(partition_pays(ctx, s.points), sorted_, scan))
+    scatter: RowScatter
+    totals: Buffer
+    chunk: tuple[Expr, ...] = ()
+
+    def add(self, p: Expr, r: Expr) -> Stmt:
+        """What a point does to its row."""
+        s = self.scatter
+        row = [*self.chunk, *unravel(r, s.leading, s.ctx.sizes)]
+
+        def cell(w: list[Expr]) -> Stmt:
+            c = [*row, *w]
+            return T.store(self.totals, c, s.combine(T.load(self.totals, *c), s.source(p, w)))
+
+        return nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+
+    def prefetch(self, p: Expr, r: Expr) -> Stmt:
+        """Prefetch the rows that a point reads, its row of the totals among them."""
+        s = self.scatter
+        row = [*self.chunk, *unravel(r, s.leading, s.ctx.sizes), *s.no_window]
+        width = s.ctx.sizes(s.width)
+        reads = [(self.totals, row), *s.rows_read(p)]
+        return T.seq(*(prefetch_row(T.address_of(buf, *at), width * T.itemsize(buf)) for buf, at in reads))
+
+    def add_owned(self, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
+        """Of the points ``[first, last)`` add those that go to rows ``[lo, hi)``, in their order."""
+        return _Scan.of(self, lo, hi).statement(first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """A thread that goes through all points and adds those whose rows it owns, ``[lo, hi)``.
+
+    Attributes:
+        mine: a block's points that it owns, as row * POINT_BLOCK + position in the block.
+        length: how many they are.
+    """
+
+    into: RowTotals
+    lo: Expr
+    hi: Expr
+    mine: Buffer
+    length: Buffer
+    flag: Flag
+
+    @staticmethod
+    def of(into: RowTotals, lo: Expr, hi: Expr) -> _Scan:
+        length = T.buffer("length", [1], "int64", align=8)
+        return _Scan(into, lo, hi, short_list("mine", "int64"), length, Flag(into.scatter.nest.check))
+
+    def statement(self, first: Expr, last: Expr) -> Stmt:
+        loops = self.flag.around(blocks(first, last, self.block))
+        return T.seq(T.allocate(self.mine), T.allocate(self.length), loops)
+
+    def block(self, begin: Expr, count: Expr) -> Stmt:
+        s, test = self.into.scatter, None
+        if s.nest.check is not None:  # by itself, as a loop of vectors
+            test = T.for_(count, lambda k: self.flag.test(s.grid(begin + k)) or T.nothing(), "k")
+        return T.seq(
+            test,
+            T.store(self.length, [T.const(0)], T.const(0)),
+            T.for_(count, lambda k: self.pick(begin, k), "k"),
+            T.for_(T.load(self.length, T.const(0)), lambda j: self.step(begin, j), "j"),
+        )
+
+    def pick(self, begin: Expr, k: Expr) -> Stmt:
+        """Put a point on the list if its row is owned."""
+        s = self.into.scatter
+        row, ok = s.target(begin + k)
+        # a single index that is not valid lies outside all rows
+        valid = None if len(s.leading) == 1 else s.valid(begin + k)
+
+        def put(r: Expr) -> Stmt:
+            taken = T.all_of([ok, valid, self.lo <= r, r < self.hi])
+            n = T.load(self.length, T.const(0))
+            return T.seq(
+                T.store(self.mine, [n], r * POINT_BLOCK + k),
+                T.store(self.length, [T.const(0)], n + T.cast("int64", taken)),
+            )
+
+        return T.let("r", row, put)
+
+    def step(self, begin: Expr, j: Expr) -> Stmt:
+        """Add a point of the list, and prefetch for a later one."""
+        later = T.minimum(j + ROW_PREFETCH_DISTANCE, T.load(self.length, T.const(0)) - 1)
+        prefetch = self.entry("later", begin, later, self.into.prefetch)
+        return T.seq(prefetch, self.entry("now", begin, j, self.into.add))
+
+    def entry(self, name: str, begin: Expr, j: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+        """``body(point, row)`` of an entry of the list."""
+
+        def parts(e: Expr) -> Stmt:
+            point, row = begin + T.floormod(e, T.const(POINT_BLOCK)), T.floordiv(e, T.const(POINT_BLOCK))
+            return T.let(f"{name}_point", point, lambda p: T.let(f"{name}_row", row, lambda r: body(p, r)))
+
+        return T.let(name, T.load(self.mine, j), parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of the output, each owned by one thread."""
+
+    scatter: RowScatter
+    into: RowTotals
+
+    @staticmethod
+    def of(s: RowScatter) -> _Rows:
+        nest = s.nest
+        totals = nest.out if s.acc == nest.dtype else s.ctx.workspace(f"{nest.name}_totals", nest.shape, s.acc)
+        return _Rows(s, RowTotals(s, totals))
+
+    @property
+    def widened(self) -> bool:
+        """Whether the totals are not the output itself."""
+        return self.into.totals is not self.scatter.nest.out
+
+    def scan(self, lo: Expr, hi: Expr) -> Stmt:
+        """The rows ``[lo, hi)``, by a scan of all points."""
+        added = self.into.add_owned(T.const(0), self.scatter.ctx.sizes(self.scatter.points), lo, hi)
+        return T.seq(self.start(lo, hi), added, self.finish(lo, hi) if self.widened else None)
+
+    def partitioned(self) -> Stmt:
+        """All rows, the points sorted by owner."""
+        parts = Partition.of(self.scatter)
+        end = parts.each_owner(self.finish) if self.widened else None
+        return T.seq(parts.each_owner(self.start), parts.each_point(self.listed), end)
+
+    def start(self, lo: Expr, hi: Expr) -> Stmt:
+        """The rows before the first point; nothing where they hold that already."""
+        s, nest = self.scatter, self.scatter.nest
+        begin = copy_base(s, lo, hi)
+        if begin is None:
+            begin = s.cells(lo, hi, lambda c: T.store(self.into.totals, c, base(nest, s.acc, c)))
+        return begin if self.widened or nest.in_place is None else T.if_(T.not_(nest.in_place), begin)
+
+    def finish(self, lo: Expr, hi: Expr) -> Stmt:
+        """The rows of the output, of their totals."""
+        nest, totals = self.scatter.nest, self.into.totals
+        return self.scatter.cells(
+            lo, hi, lambda c: T.store(nest.out, c, nest.op.finish(nest.dtype, T.load(totals, *c), None))
+        )
+
+    def listed(self, point: Callable[[Expr], Expr], first: Expr, last: Expr) -> Stmt:
+        """An owner's points, which stand at the places ``[first, last)`` of a list."""
+        s = self.scatter
+
+        def step(j: Expr) -> Stmt:
+            later = point(T.minimum(j + ROW_PREFETCH_DISTANCE, last - 1))
+            prefetch = self.into.prefetch(later, s.target(later)[0])
+            return T.seq(prefetch, T.let("p", point(j), take))
+
+        def take(p: Expr) -> Stmt:
+            return T.let("r", s.target(p)[0], lambda r: self.into.add(p, r))
+
+        return T.for_range(first, last, step, "j")
 
 
 def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
-    """The rows ``[lo, hi)`` as a copy of one stretch of memory, past the caches where all of it is large; None if it is none.
+    """The rows ``[lo, hi)`` as a copy of one run of memory, by non-temporal stores where all of it is large; None if it is none.
 
     214,272 rows of 64: 3.5 ms, as a loop over elements 5.3.
     """
@@ -102,81 +233,8 @@ def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
     if any(T.constant_value(x - c) != 0 for x, c in zip(at, here, strict=True)) or any(d != 0 for d in extents):
         return None
     row = ctx.sizes(s.width * nest.dtype.itemsize)
-    past = ctx.sizes(product(nest.shape) * nest.dtype.itemsize) >= PAST_CACHES
+    non_temporal = ctx.sizes(product(nest.shape) * nest.dtype.itemsize) >= NON_TEMPORAL_BYTES
     # by way of uint64, or NarrowDataType may pass an int32, with which the kernel is another function
     nbytes = T.cast("int64", T.cast("uint64", (hi - lo) * row))
-    return T.seq(copy_row(T.address_of(nest.out, *first), T.address_of(source, *first), nbytes, past), drain())
-
-
-def points(s: RowScatter, totals: Buffer, copy: list[Expr], first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
-    """Of the points ``[first, last)`` those that go to rows ``[lo, hi)``, in their order.
-
-    Args:
-        copy: which of several copies ``totals`` holds is meant: its leading coordinates.
-    """
-    nest = s.nest
-    mine = short_list("mine", "int64")  # row * BLOCK + position in the block
-    length = T.buffer("length", [1], "int64", align=8)
-    zero = [T.const(0)]
-    flag = Flag(nest.check)
-
-    def block(begin: Expr, count: Expr) -> Stmt:
-        def pick(k: Expr) -> Stmt:
-            row, ok = s.target(begin + k)
-            # a single index that is not valid lies outside all rows
-            valid = None if len(s.leading) == 1 else s.valid(begin + k)
-
-            def put(r: Expr) -> Stmt:
-                taken = T.all_of([ok, valid, lo <= r, r < hi])
-                n = T.load(length, *zero)
-                return T.seq(
-                    T.store(mine, [n], r * BLOCK + k),
-                    T.store(length, zero, n + T.cast("int64", taken)),
-                )
-
-            return T.let("r", row, put)
-
-        def entry(name: str, j: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
-            """``body(point, row)`` of an entry of the list."""
-
-            def parts(e: Expr) -> Stmt:
-                p, r = begin + T.floormod(e, T.const(BLOCK)), T.floordiv(e, T.const(BLOCK))
-                return T.let(f"{name}_point", p, lambda p: T.let(f"{name}_row", r, lambda r: body(p, r)))
-
-            return T.let(name, T.load(mine, j), parts)
-
-        def step(j: Expr) -> Stmt:
-            later = entry(
-                "later", T.minimum(j + AHEAD, T.load(length, *zero) - 1), lambda p, r: ask(s, totals, copy, p, r)
-            )
-            return T.seq(later, entry("now", j, lambda p, r: add(s, totals, copy, p, r)))
-
-        look = None
-        if nest.check is not None:  # by itself, as a loop of vectors
-            look = T.for_(count, lambda k: flag.look(s.grid(begin + k)) or T.nothing(), "k")
-        return T.seq(
-            look,
-            T.store(length, zero, T.const(0)),
-            T.for_(count, pick, "k"),
-            T.for_(T.load(length, *zero), step, "j"),
-        )
-
-    return T.seq(T.allocate(mine), T.allocate(length), flag.around(blocks(first, last, block)))
-
-
-def add(s: RowScatter, totals: Buffer, copy: list[Expr], p: Expr, r: Expr) -> Stmt:
-    """What a point does to its row."""
-    lead = unravel(r, s.leading, s.ctx.sizes)
-
-    def cell(w: list[Expr]) -> Stmt:
-        c = [*copy, *lead, *w]
-        return T.store(totals, c, s.combine(T.load(totals, *c), s.source(p, w)))
-
-    return nested("w", s.ctx.sizes.shape(s.nest.window), cell)
-
-
-def ask(s: RowScatter, totals: Buffer, copy: list[Expr], p: Expr, r: Expr) -> Stmt:
-    """Ask for the rows that a point will need."""
-    rows = [(totals, [*copy, *unravel(r, s.leading, s.ctx.sizes), *s.no_window]), *s.rows_read(p)]
-    width = s.ctx.sizes(s.width)
-    return T.seq(*(touch_row(T.address_of(buf, *at), width * T.itemsize(buf)) for buf, at in rows))
+    copy = copy_row(T.address_of(nest.out, *first), T.address_of(source, *first), nbytes, non_temporal)
+    return T.seq(copy, store_fence())

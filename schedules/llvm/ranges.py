@@ -1,8 +1,4 @@
-"""Sharing a range among threads.
-
-Measured costs that the constants stand for: a parallel launch costs about 15 us on the calling thread, in which one core does
-some 30,000 simple operations.
-"""
+"""Loops whose iterations are divided among threads."""
 
 from __future__ import annotations
 
@@ -13,116 +9,119 @@ from typing import TypeAlias
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.tir import Expr, Stmt
+from schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, SERIAL_WORK
 from schedules.loops import nested, unravel
 from schedules.rule import Context
 
-SERIAL_WORK = 32768  # operations below which a parallel launch does not pay
-INNER_WORK = 64  # cells that an innermost loop should at least run over
-BLOCK = 4096  # cells of a long innermost axis that make one unit of parallel work
-
-
-Cell: TypeAlias = Callable[[list[Expr]], Stmt]
+CellBody: TypeAlias = Callable[[list[Expr]], Stmt]
+"""Coordinates of a cell -> what is done there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Share:
     """One thread's share of a box: what to do at a cell, and what surrounds the loops."""
 
-    cell: Cell
+    cell: CellBody
     around: Callable[[Stmt], Stmt] = field(default=lambda loops: loops)
 
 
 def shared_range(
     ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Expr], Stmt], fewest: int = 2, large: bool = False
 ) -> Stmt:
-    """``body(lo, hi)`` over ``[0, extent)``: in one piece for little work, else one contiguous piece per thread.
+    """``body(lo, hi)`` over ``[0, extent)``: once for little work, else once per thread, for a contiguous range each.
 
-    ``body`` is called for each of the two versions, and must make local buffers of its own each time.
+    ``body`` is called for each of the two versions, and must make new local buffers each time.
 
     Args:
         extent: how many units can be given out.
         work: how many simple operations all of them are.
         fewest: threads below which one does everything.
-        large: an unknown amount of work is, or comes after so much that a launch does not matter.
+        large: where the amount of work is unknown, it is large, or comes after so much that a launch does not matter.
     """
     n = ctx.sizes(extent)
     if isinstance(work, int) and work < SERIAL_WORK:
         return body(T.const(0), n)
     if (large or isinstance(work, int)) and fewest <= 2:
-        # a launch for one thread costs next to nothing, its own code a build's time
+        # a launch for one thread costs next to nothing, a serial version for it a build's time
         return always_shared(ctx, extent, body)
     many = T.all_of([ctx.threads > fewest - 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
     return T.if_(many, always_shared(ctx, extent, body), body(T.const(0), n))
 
 
 def always_shared(ctx: Context, extent: Dim, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
-    """``body(lo, hi)`` over ``[0, extent)``, one contiguous piece per thread: for work that a launch does not weigh against."""
+    """``body(lo, hi)`` over ``[0, extent)``, one contiguous range per thread: for work beside which a launch is cheap."""
     n, threads = ctx.sizes(extent), ctx.threads
 
-    def piece(t: Expr) -> Stmt:
+    def share(t: Expr) -> Stmt:
         lo, hi = T.quotient(n * t, threads), T.quotient(n * (t + 1), threads)
         return T.let("lo", lo, lambda a: T.let("hi", hi, lambda b: body(a, b)))
 
-    return T.parallel(threads, piece)
+    return T.parallel(threads, share)
 
 
 def over_box(
-    ctx: Context,
-    shape: Sequence[Dim],
-    cost: int,
-    piece: Callable[[], Piece],
-    large: bool = False,
+    ctx: Context, shape: Sequence[Dim], cost: int, make_share: Callable[[], Share], large: bool = False
 ) -> Stmt:
-    """A statement for every cell of a box, in parallel; ``piece`` makes what one thread's share consists of.
+    """A statement for every cell of a box, in parallel.
 
     The innermost axes that together make a decent loop stay loops; the others are fused into one range of rows, whose
     coordinates cost a division per row.  A long innermost axis is cut into blocks, so that a few long rows still share out.
-    ``large`` is :func:`shared_range`'s.
+
+    Args:
+        cost: rough operations per cell.
+        make_share: makes what one thread's share consists of; called once for each version of the loops.
+        large: :func:`shared_range`'s.
     """
-    rank = len(shape)
-    work = product(shape) * max(cost, 1)
-    if rank == 0:
-        alone = piece()
+    if not shape:
+        alone = make_share()
         return alone.around(alone.cell([]))
+    units = _units(ctx, shape)
 
-    def share(loops: Callable[[Cell], Callable[[Expr], Stmt]], name: str) -> Callable[[Expr, Expr], Stmt]:
-        def body(lo: Expr, hi: Expr) -> Stmt:
-            p = piece()
-            return p.around(T.for_range(lo, hi, loops(p.cell), name))
+    def body(lo: Expr, hi: Expr) -> Stmt:
+        share = make_share()
+        return share.around(T.for_range(lo, hi, lambda u: units.loops(u, share.cell), units.name))
 
-        return body
+    return shared_range(ctx, units.extent, product(shape) * max(cost, 1), body, large=large)
 
-    split = rank - 1  # axes [split, rank) are the inner loops
+
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """How a box is cut: how many units there are, a name for their loop, and (unit, body of a cell) -> loops over its cells."""
+
+    extent: Dim
+    name: str
+    loops: Callable[[Expr, CellBody], Stmt]
+
+
+def _units(ctx: Context, shape: Sequence[Dim]) -> _Units:
+    split = len(shape) - 1  # axes [split, rank) are the inner loops
+    if split == 0:
+        return _Units(shape[0], "c0", lambda i, cell: cell([i]))
     while split > 1 and _small(shape[split:]):
         split -= 1
     outer, inner = list(shape[:split]), list(shape[split:])
-    long = len(inner) == 1 and (not isinstance(inner[0], int) or inner[0] > 4 * BLOCK)
-    if rank == 1:
-        return shared_range(ctx, shape[0], work, share(lambda cell: lambda i: cell([i]), "c0"), large=large)
-    if long:
-        blocks = (inner[0] + (BLOCK - 1)) // BLOCK
-        extent = ctx.sizes(inner[0])
+    if len(inner) == 1 and (not isinstance(inner[0], int) or inner[0] > 4 * AXIS_BLOCK):
+        return _blocks(ctx, outer, inner[0])
 
-        def block(cell: Cell) -> Callable[[Expr], Stmt]:
-            def body(u: Expr) -> Stmt:
-                *row, k = unravel(u, [*outer, blocks], ctx.sizes)
-                begin = k * BLOCK
-                return T.for_range(begin, T.minimum(begin + BLOCK, extent), lambda i: cell([*row, i]), "c")
+    def row(r: Expr, cell: CellBody) -> Stmt:
+        c = unravel(r, outer, ctx.sizes)
+        return nested("c", ctx.sizes.shape(inner), lambda w: cell([*c, *w]))
 
-            return body
+    return _Units(product(outer), "row", row)
 
-        return shared_range(ctx, product([*outer, blocks]), work, share(block, "block"), large=large)
 
-    def rows(cell: Cell) -> Callable[[Expr], Stmt]:
-        def body(r: Expr) -> Stmt:
-            row = unravel(r, outer, ctx.sizes)
-            return nested("c", ctx.sizes.shape(inner), lambda c: cell([*row, *c]))
+def _blocks(ctx: Context, outer: list[Dim], width: Dim) -> _Units:
+    """Blocks of rows of ``width`` cells."""
+    cut = [*outer, (width + (AXIS_BLOCK - 1)) // AXIS_BLOCK]
 
-        return body
+    def block(u: Expr, cell: CellBody) -> Stmt:
+        *row, k = unravel(u, cut, ctx.sizes)
+        begin = k * AXIS_BLOCK
+        return T.for_range(begin, T.minimum(begin + AXIS_BLOCK, ctx.sizes(width)), lambda i: cell([*row, i]), "c")
 
-    return shared_range(ctx, product(outer), work, share(rows, "row"), large=large)
+    return _Units(product(cut), "block", block)
 
 
 def _small(shape: Sequence[Dim]) -> bool:
     cells = product(shape)
-    return isinstance(cells, int) and cells < INNER_WORK
+    return isinstance(cells, int) and cells < INNER_CELLS

@@ -1,7 +1,7 @@
 """Reductions over axes, each fold in row-major order, so that results do not depend on the number of threads.
 
-Folds are carried out side by side, as many as there is room for in vector registers.  What they take in may be anywhere:
-where the rows come by way of an index, they are asked for some rows ahead.
+Folds are carried out side by side, as many as there is room for in vector registers.  What they read may be anywhere: where rows
+come by way of an index, they are prefetched.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.folds import accumulators, fold
+from schedules.folds import accumulators, fold_step
 from schedules.llvm.check import Flag
-from schedules.llvm.kernels import opaque, touch_row, with_kernels, with_opaque
+from schedules.llvm.kernels import opaque, prefetch_row, with_kernels, with_opaque
+from schedules.llvm.numbers import (
+    ACCUMULATOR_REGISTERS,
+    FOLD_CHAINS,
+    FOLD_PREFETCH_DISTANCE,
+    MIN_COLUMNS,
+    PREFETCHED_TENSORS,
+    resident_bytes,
+)
 from schedules.llvm.ranges import shared_range
 from schedules.loops import over_reduced, unravel
-from schedules.rule import Checked, Context
+from schedules.rule import Checked, Context, Target
 
-REGISTERS = 8  # vector registers that hold the accumulators of a tile; there are 16, or 32 with AVX-512
-CHAINS = 8  # folds of runs of memory that go on together, since each waits for its own last step
-AHEAD = 16  # rows between asking for one and folding it
-TOUCHED = 4  # tensors of which rows are asked for
-NEAR = 1 << 18  # bytes of a tensor that stays in a core's own caches
-LAST = 1 << 40  # tiles later than any
+LAST = 1 << 40  # more tiles than there are: so many tiles later is the last of a share
 
 
 class Columns:
@@ -38,18 +41,19 @@ class Columns:
         if not isinstance(nest, ReduceNest) or nest.inner or not nest.shape:
             return None
         columns = nest.shape[-1]
-        if isinstance(columns, int) and columns < 4:
+        if isinstance(columns, int) and columns < MIN_COLUMNS:
             return None
         width = tile_width(nest, ctx)
-        asked = gathered_rows(nest)
+        gathered = gathered_rows(nest, ctx.target)
         checks = nest.check is not None and rows_share_an_index(nest)
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
-            fold = folded(nest, first, width, count, Ahead(nest, asked, first, later, count) if asked else None)
-            return where_valid(nest, first, fold) if checks else fold
+            prefetch = Prefetch(nest, gathered, first, later, count) if gathered else None
+            stmt = side_by_side(nest, first, width, count, prefetch)
+            return where_valid(nest, first, stmt) if checks else stmt
 
         nests = tiled(nest, ctx, width, tile)
-        stmt = with_kernels(nests) if asked else nests
+        stmt = with_kernels(nests) if gathered else nests
         return Checked(stmt) if checks else stmt
 
 
@@ -64,7 +68,7 @@ class Folds:
         if not nest.shape:
             return chains(nest, [[]])
         # Of several accumulators, the code for many chains is long and takes long to compile.
-        width = CHAINS // len(nest.initial) ** 2 if same_ranges(nest) else 1
+        width = FOLD_CHAINS // len(nest.initial) ** 2 if same_ranges(nest) else 1
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
             n = T.constant_value(count)
@@ -76,11 +80,11 @@ class Folds:
 
 
 def tile_width(nest: ReduceNest, ctx: Context) -> int:
-    """How many folds have their accumulators in :data:`REGISTERS` vector registers: a power of two.
+    """How many folds have their accumulators in :data:`ACCUMULATOR_REGISTERS` vector registers: a power of two.
 
     Half as many where the number of columns is known only at run time, so that fewer of them are left over.
     """
-    fit = REGISTERS * ctx.target.vector_bytes // sum(d.itemsize for d, _ in nest.initial)
+    fit = ACCUMULATOR_REGISTERS * ctx.target.vector_bytes // sum(d.itemsize for d, _ in nest.initial)
     if not isinstance(nest.shape[-1], int):
         fit //= 2
     return 1 << (fit.bit_length() - 1)
@@ -138,13 +142,13 @@ def rows_share_an_index(nest: ReduceNest) -> bool:
     return all(T.same_expr(x, y) for x, y in pairs)
 
 
-def where_valid(nest: ReduceNest, first: list[Expr], fold: Stmt) -> Stmt:
-    """A tile's folds, if all indices that they use are in range: looked at just before, which brings them near."""
+def where_valid(nest: ReduceNest, first: list[Expr], folds: Stmt) -> Stmt:
+    """A tile's folds, if all indices that they use are in range: tested just before, which brings them into the L1 cache."""
     flag = Flag(nest.check)
-    return flag.around(over_reduced(nest, first, lambda r: T.seq(flag.look(nest.grid(first, r)))), fold)
+    return flag.around(over_reduced(nest, first, lambda r: T.seq(flag.test(nest.grid(first, r)))), folds)
 
 
-def folded(nest: ReduceNest, first: list[Expr], width: int, count: Expr, ahead: Ahead | None) -> Stmt:
+def side_by_side(nest: ReduceNest, first: list[Expr], width: int, count: Expr, prefetch: Prefetch | None) -> Stmt:
     """``count`` folds, at most ``width``, side by side: of the cell ``first`` and those after it on the innermost kept axis."""
     acc = accumulators(nest, T.constant_value(count) or width, "global")
 
@@ -155,13 +159,13 @@ def folded(nest: ReduceNest, first: list[Expr], width: int, count: Expr, ahead: 
         return T.for_(count, body, "c")
 
     def row(r: list[Expr]) -> Stmt:
-        step = each(lambda k: fold(nest, acc, k, cell(k), r))
-        return T.seq(ahead.ask(r), step) if ahead else step
+        step = each(lambda k: fold_step(nest, acc, k, cell(k), r))
+        return T.seq(prefetch.rows(r), step) if prefetch else step
 
     return T.seq(
         *(T.allocate(a) for a in acc),
         each(lambda k: T.seq(*(T.store(a, [k], v) for a, (_, v) in zip(acc, nest.initial, strict=True)))),
-        ahead.loops(row) if ahead else over_reduced(nest, first, row),
+        prefetch.loops(row) if prefetch else over_reduced(nest, first, row),
         each(lambda k: T.store(nest.out, cell(k), nest.finish([T.load(a, k) for a in acc], cell(k)))),
     )
 
@@ -175,8 +179,8 @@ def reads(nest: ReduceNest, c: list[Expr], r: list[Expr]) -> list[Read]:
     return [load for value in steps for load in T.reads(value)]
 
 
-def gathered_rows(nest: ReduceNest) -> list[int]:
-    """Which of the :func:`reads` of a step are rows that an index chooses, out of tensors too large for a core's own caches."""
+def gathered_rows(nest: ReduceNest, target: Target) -> list[int]:
+    """Which of the :func:`reads` of a step are rows that an index chooses, out of tensors too large for a core's caches."""
     c = [T.var(f"c{k}") for k in range(len(nest.shape))]
     r = [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
     beside = reads(nest, [*c[:-1], c[-1] + 1], r)
@@ -189,31 +193,31 @@ def gathered_rows(nest: ReduceNest) -> list[int]:
             any(T.loads_of(x) for x in at[:-1])
             and all(T.same_expr(x, y) for x, y in zip(at[:-1], other[:-1], strict=True))
             and T.constant_value(other[-1] - at[-1]) == 1
-            and (None in extents or math.prod(n for n in extents if n) * T.itemsize(buf) > NEAR)
+            and (None in extents or math.prod(n for n in extents if n) * T.itemsize(buf) > resident_bytes(target))
             and not any(T.same_expr(T.address_of(buf, *at), T.address_of(buf, *x)) for x in seen)
         ):
             found.append(k)
             seen.append(at)
-    return found[:TOUCHED]
+    return found[:PREFETCHED_TENSORS]
 
 
-class Ahead:
-    """Rows asked for some steps before they are folded; those of the next tiles towards the end of a tile.
+class Prefetch:
+    """Rows prefetched some steps before they are folded; those of the next tiles towards the end of a tile.
 
     Args:
-        asked: which of the :func:`reads` of a step.
+        gathered: which of the :func:`reads` of a step.
         first: the tile's first cell.
         count: its cells.
     """
 
-    def __init__(self, nest: ReduceNest, asked: list[int], first: list[Expr], later: Later, count: Expr) -> None:
-        self.nest, self.asked, self.first, self.later, self.count = nest, asked, first, later, count
+    def __init__(self, nest: ReduceNest, gathered: list[int], first: list[Expr], later: Later, count: Expr) -> None:
+        self.nest, self.gathered, self.first, self.later, self.count = nest, gathered, first, later, count
         self.ranges = nest.ranges(first)
         self.box = same_ranges(nest) and len(self.ranges) == 1
         self.names: list[Expr] = []
 
     def loops(self, row: Callable[[list[Expr]], Stmt]) -> Stmt:
-        """The loops over a tile's rows; in their bodies :meth:`ask` may be used."""
+        """The loops over a tile's rows; in their bodies :meth:`rows` may be used."""
         if self.box:
             return self._halves(row)
         values = [self.nest.ranges(self.later(T.const(LAST)))[0][1] - 1] if len(self.ranges) == 1 else []
@@ -230,9 +234,12 @@ class Ahead:
         known = T.constant_value(extent)
         if known is None:
             some = T.maximum(extent, T.const(1))
-            tiles, more = T.quotient(T.const(AHEAD), some), T.remainder(T.const(AHEAD), some)
+            tiles, more = (
+                T.quotient(T.const(FOLD_PREFETCH_DISTANCE), some),
+                T.remainder(T.const(FOLD_PREFETCH_DISTANCE), some),
+            )
         else:
-            tiles, more = (T.const(x) for x in divmod(AHEAD, max(known, 1)))
+            tiles, more = (T.const(x) for x in divmod(FOLD_PREFETCH_DISTANCE, max(known, 1)))
 
         def half(second: Expr) -> Stmt:
             here, there = self.later(tiles), self.later(tiles + 1)
@@ -248,25 +255,25 @@ class Ahead:
 
         return T.for_(T.const(2), lambda h: half(h > 0), "half")
 
-    def ask(self, r: list[Expr]) -> Stmt:
-        """Ask for the rows of some steps after ``r``."""
+    def rows(self, r: list[Expr]) -> Stmt:
+        """Prefetch the rows of some steps after ``r``."""
         cell = self.first
         if self.box:
             *cell, shift = self.names
             at = [r[0] + shift]
         elif len(r) == 1:  # segments: what follows a segment belongs to the next ones, most often
-            at = [T.minimum(r[0] + AHEAD, T.maximum(self.names[0], r[0]))]
+            at = [T.minimum(r[0] + FOLD_PREFETCH_DISTANCE, T.maximum(self.names[0], r[0]))]
         else:
-            at = [*r[:-1], T.minimum(r[-1] + AHEAD, self.ranges[-1][1] - 1)]
+            at = [*r[:-1], T.minimum(r[-1] + FOLD_PREFETCH_DISTANCE, self.ranges[-1][1] - 1)]
 
-        def touch(names: list[Expr]) -> Stmt:
-            rows = reads(self.nest, names[: len(cell)], names[len(cell) :])
-            return T.seq(*(self._touch(*rows[k]) for k in self.asked))
+        def prefetch(names: list[Expr]) -> Stmt:
+            loads = reads(self.nest, names[: len(cell)], names[len(cell) :])
+            return T.seq(*(self._row(*loads[k]) for k in self.gathered))
 
-        return _named("soon", [*cell, *at], touch)
+        return _named("soon", [*cell, *at], prefetch)
 
-    def _touch(self, condition: Expr | None, buf: Buffer, at: list[Expr]) -> Stmt:
-        return T.if_(condition, touch_row(T.address_of(buf, *at), self.count * T.itemsize(buf)))
+    def _row(self, condition: Expr | None, buf: Buffer, at: list[Expr]) -> Stmt:
+        return T.if_(condition, prefetch_row(T.address_of(buf, *at), self.count * T.itemsize(buf)))
 
 
 def _named(name: str, values: list[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
@@ -286,8 +293,8 @@ def _named(name: str, values: list[Expr], body: Callable[[list[Expr]], Stmt]) ->
 def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
     """The folds of some cells that all have the same ranges, in turns: each step waits for the one before it in its fold.
 
-    LLVM makes vectors of integers, whose folds it may reorder, along the runs.  Those of floats it may not, and would make of
-    the same element of each run, by a hardware gather: hence a position in the run that it does not know to be the same.
+    LLVM vectorises folds of integers, which it may reorder, along the runs.  Those of floats it may not reorder, and would
+    vectorise across the runs, by hardware gathers: hence a position that it cannot prove to be the same in each run.
     """
     zero = T.const(0)
     acc = [accumulators(nest, 1, "global") for _ in cells]
@@ -297,11 +304,9 @@ def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
         return T.seq(*(step(a, c, r) for a, c in zip(acc, cells, strict=True)))
 
     def step(a: list[Buffer], c: list[Expr], r: list[Expr]) -> Stmt:
-        return (
-            T.let("r", opaque(r[-1]), lambda x: fold(nest, a, zero, c, [*r[:-1], x]))
-            if hide and r
-            else fold(nest, a, zero, c, r)
-        )
+        if hide and r:
+            return T.let("r", opaque(r[-1]), lambda x: fold_step(nest, a, zero, c, [*r[:-1], x]))
+        return fold_step(nest, a, zero, c, r)
 
     return T.seq(
         *(T.allocate(b) for a in acc for b in a),

@@ -12,19 +12,23 @@ index is small beside the slice it moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
-from gscompile.ir.index_map import Indexed, Place, Shared, Window
+from gscompile.ir.index_map import Indexed, Place, Shared, Source, Window
 from gscompile.ir.nests import Nest, ScatterNest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.ir.types import DTYPES
-from schedules.llvm.costs import BRANCHING
+from gscompile.ir.types import DTYPES, DType
+from schedules.llvm.numbers import MIN_SCANNING_THREADS, WIDE_AXIS
 from schedules.llvm.ranges import shared_range
+from schedules.loops import assumed, box, storage
 from schedules.rule import Context
 
-WIDE = 64  # extent from which an axis gives every thread enough of its own
+Known: TypeAlias = dict[Place, Expr]
+"""The coordinates of a point on those of its axes whose loops have been opened."""
 
 
 class OwnerComputes:
@@ -35,14 +39,17 @@ class OwnerComputes:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
         if not isinstance(nest, ScatterNest):
             return None
-        scratch = Scratch.of(nest, ctx)
+        totals = Totals.of(nest, ctx)
         axis = owned_axis(nest)
         if axis is None:
-            return slab(nest, ctx, scratch, None, T.const(0), T.const(0))
+            return Slab(nest, ctx, totals, None, T.const(0), T.const(0)).statement()
         single = isinstance(nest.op.addressing.map.sources[axis], Indexed) and product(nest.window) == 1
-        fewest = BRANCHING if single else 2
-        work = nest.work
-        return shared_range(ctx, nest.shape[axis], work, lambda lo, hi: slab(nest, ctx, scratch, axis, lo, hi), fewest)
+        fewest = MIN_SCANNING_THREADS if single else 2
+
+        def slab(lo: Expr, hi: Expr) -> Stmt:
+            return Slab(nest, ctx, totals, axis, lo, hi).statement()
+
+        return shared_range(ctx, nest.shape[axis], nest.work, slab, fewest)
 
 
 def owned_axis(nest: ScatterNest) -> int | None:
@@ -52,41 +59,44 @@ def owned_axis(nest: ScatterNest) -> int | None:
     leading = {j for kind, j in layout[:first_grid]}
     ranked = []
     for a, s in enumerate(nest.op.addressing.map.sources):
-        extent = nest.shape[a]
-        size = extent if isinstance(extent, int) else 1 << 40
+        size = assumed(nest.shape[a])
         if size < 2:
             continue
         if isinstance(s, Shared):
-            ranked.append((0 if size >= WIDE else 2, -size, a))
+            ranked.append((0 if size >= WIDE_AXIS else 2, -size, a))
         elif isinstance(s, Window) and not (nest.op.counts and a in shared_counts(nest)):
-            own = s.window in leading and size >= WIDE
-            ranked.append((0 if own else 3, -size, a))
+            shortens = s.window in leading and size >= WIDE_AXIS
+            ranked.append((0 if shortens else 3, -size, a))
         elif isinstance(s, Indexed):
             ranked.append((1, -size, a))
     return min(ranked)[2] if ranked else None
 
 
-class Scratch:
+@dataclass(frozen=True, slots=True)
+class Totals:
     """Where partial results live.
 
-    ``totals`` is the output itself unless its dtype would round at every step; ``counts`` is there only if the number of
-    points in a cell matters, with extent 1 along axes that slices cover whole.
+    Attributes:
+        acc: their dtype.
+        totals: the output itself unless its dtype would round at every step.
+        counts: of the points in a cell, if they matter, with extent 1 along axes that slices cover whole.
+        widened: whether ``totals`` is not the output.
     """
 
-    def __init__(self, totals: Buffer, counts: Buffer | None, own: bool) -> None:
-        self.totals = totals
-        self.counts = counts
-        self.own = own
+    acc: DType
+    totals: Buffer
+    counts: Buffer | None
+    widened: bool
 
     @staticmethod
-    def of(nest: ScatterNest, ctx: Context) -> Scratch:
+    def of(nest: ScatterNest, ctx: Context) -> Totals:
         acc = nest.op.reduction.accumulator(nest.dtype)
-        own = acc != nest.dtype
-        totals = ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), acc) if own else nest.out
+        widened = acc != nest.dtype
+        totals = ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), acc) if widened else nest.out
         counts = None
         if nest.op.counts:
             counts = ctx.workspace(f"{nest.name}_counts", count_shape(nest), DTYPES["int32"])
-        return Scratch(totals, counts, own)
+        return Totals(acc, totals, counts, widened)
 
 
 def shared_counts(nest: ScatterNest) -> set[int]:
@@ -106,139 +116,169 @@ def count_shape(nest: ScatterNest) -> Shape:
 def count_cell(nest: ScatterNest, cell: list[Expr]) -> list[Expr]:
     """Where a cell's count is."""
     shared = shared_counts(nest)
-    return [T.const(0) if a in shared else c for a, c in enumerate(cell)] or [T.const(0)]
+    return storage([T.const(0) if a in shared else c for a, c in enumerate(cell)])
 
 
 def _last_grid(layout: Sequence[Place]) -> int:
     return max((k for k, (kind, _) in enumerate(layout) if kind == "index"), default=-1)
 
 
-def slab(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, lo: Expr, hi: Expr) -> Stmt:
-    """Everything about the cells whose coordinate on ``axis`` is in ``[lo, hi)``."""
-    acc = nest.op.reduction.accumulator(nest.dtype)
-    counts, totals = scratch.counts, scratch.totals
+@dataclass(frozen=True, slots=True)
+class Slab:
+    """The cells whose coordinate on ``axis`` is in ``[lo, hi)``; all cells where ``axis`` is None."""
 
-    def box(shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
-        def level(done: list[Expr]) -> Stmt:
-            k = len(done)
-            if k == len(shape):
-                return body(done)
-            if k == axis:
-                return T.for_range(lo, hi, lambda i: level([*done, i]), f"c{k}")
-            return T.for_(ctx.sizes(shape[k]), lambda i: level([*done, i]), f"c{k}")
+    nest: ScatterNest
+    ctx: Context
+    partial: Totals
+    axis: int | None
+    lo: Expr
+    hi: Expr
 
-        return level([])
+    @property
+    def source(self) -> Source | None:
+        """Where the coordinate on the owned axis comes from."""
+        return None if self.axis is None else self.nest.op.addressing.map.sources[self.axis]
 
-    def at(c: list[Expr]) -> list[Expr]:
-        return c or [T.const(0)]
+    def statement(self) -> Stmt:
+        """Everything about these cells."""
+        points = Points(self, _last_grid(self.nest.op.addressing.map.layout))
+        return T.seq(self.begin(), self.clear(), points.loops(0, {}), self.settle())
 
-    def base(c: list[Expr]) -> Expr:
-        if scratch.own and nest.in_place is not None:
-            return T.if_then_else(nest.in_place, T.load(nest.out, *at(c)), nest.base(c))
-        return nest.base(c)
+    def cells(self, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """Loops over the slab of a tensor that has the output's axes."""
+        return box(self.ctx.sizes.shape(shape), self.axis, self.lo, self.hi, body)
 
-    begin = box(nest.shape, lambda c: T.store(totals, at(c), cast(base(c), nest.dtype, acc)))
-    if nest.op.reduction.arity > 1:
-        begin = box(nest.shape, lambda c: T.seq(*(T.store(lane.out, at(c), lane.base(c)) for lane in nest.lanes)))
-    if not scratch.own and nest.in_place is not None:
-        begin = T.if_(T.not_(nest.in_place), begin)
-    clear = None
-    if counts is not None:
-        clear = box(count_shape(nest) if nest.shape else (), lambda c: T.store(counts, at(c), T.const(0, "int32")))
-    end = None
-    if scratch.own or nest.op.reduction.averaged:
+    def begin(self) -> Stmt:
+        """Copy base; nothing where the output holds it already."""
+        nest, partial = self.nest, self.partial
 
-        def settle(c: list[Expr]) -> Stmt:
+        def base(c: list[Expr]) -> Expr:
+            if partial.widened and nest.in_place is not None:
+                return T.if_then_else(nest.in_place, T.load(nest.out, *storage(c)), nest.base(c))
+            return nest.base(c)
+
+        def cell(c: list[Expr]) -> Stmt:
+            if nest.op.reduction.arity > 1:
+                return T.seq(*(T.store(lane.out, storage(c), lane.base(c)) for lane in nest.lanes))
+            return T.store(partial.totals, storage(c), cast(base(c), nest.dtype, partial.acc))
+
+        copy = self.cells(nest.shape, cell)
+        return copy if partial.widened or nest.in_place is None else T.if_(T.not_(nest.in_place), copy)
+
+    def clear(self) -> Stmt | None:
+        """Set the counts to 0."""
+        nest, counts = self.nest, self.partial.counts
+        if counts is None:
+            return None
+        shape = count_shape(nest) if nest.shape else ()
+        return self.cells(shape, lambda c: T.store(counts, storage(c), T.const(0, "int32")))
+
+    def settle(self) -> Stmt | None:
+        """Make results of the totals; None where they are."""
+        nest, totals, counts = self.nest, self.partial.totals, self.partial.counts
+        if not (self.partial.widened or nest.op.reduction.averaged):
+            return None
+
+        def cell(c: list[Expr]) -> Stmt:
             count = None if counts is None else T.load(counts, *count_cell(nest, c))
-            return T.store(nest.out, at(c), nest.op.finish(nest.dtype, T.load(totals, *at(c)), count))
+            total = T.load(totals, *storage(c))
+            return T.store(nest.out, storage(c), nest.op.finish(nest.dtype, total, count))
 
-        end = box(nest.shape, settle)
-    return T.seq(begin, clear, points(nest, ctx, scratch, axis, lo, hi), end)
+        return self.cells(nest.shape, cell)
 
 
-def points(nest: ScatterNest, ctx: Context, scratch: Scratch, axis: int | None, lo: Expr, hi: Expr) -> Stmt:
-    """The points that fall into the slab, in row-major order."""
-    op, sources = nest.op, nest.op.addressing.map.sources
-    layout = op.addressing.map.layout
-    acc = op.reduction.accumulator(nest.dtype)
-    counts, totals = scratch.counts, scratch.totals
-    source = None if axis is None else sources[axis]
-    last_grid = _last_grid(layout)
-    extents = {**{("index", j): d for j, d in zip(op.addressing.map.grid_axes, nest.grid, strict=True)}}
-    extents |= {("window", w): d for w, d in enumerate(nest.window)}
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The points that fall into a slab, in row-major order.
 
-    def place(k: int, at: dict[tuple[str, int], Expr]) -> Stmt:
+    Attributes:
+        last_grid: the innermost of the points' axes that is one of the grid; windows inside it share one index vector.
+    """
+
+    slab: Slab
+    last_grid: int
+
+    def loops(self, k: int, at: Known) -> Stmt:
         """Loops from the k-th axis of the points on."""
-        if k == last_grid + 1:
-            return begin_point(at)
-        return loop(k, at, lambda more: place(k + 1, more))
+        if k == self.last_grid + 1:
+            return self.grid_point(at)
+        return self.loop(k, at, lambda more: self.loops(k + 1, more))
 
-    def loop(k: int, at: dict[tuple[str, int], Expr], body: Callable[[dict[tuple[str, int], Expr]], Stmt]) -> Stmt:
-        key = layout[k]
-        name = f"{'g' if key[0] == 'index' else 'w'}{key[1]}"
-        extent = ctx.sizes(extents[key])
+    def loop(self, k: int, at: Known, body: Callable[[Known], Stmt]) -> Stmt:
+        """The loop over the k-th axis of the points: over the slab only, where that is the owned axis."""
+        nest, source = self.slab.nest, self.slab.source
+        m = nest.op.addressing.map
+        key = kind, j = m.layout[k]
+        extent = self.slab.ctx.sizes(nest.grid[m.grid_axes.index(j)] if kind == "index" else nest.window[j])
+        name = f"{'g' if kind == 'index' else 'w'}{j}"
         owned = (isinstance(source, Shared) and key == ("index", source.axis)) or (
             isinstance(source, Window) and key == ("window", source.window)
         )
         if owned:
-            return T.for_range(lo, T.minimum(hi, extent), lambda i: body({**at, key: i}), name)
+            return T.for_range(self.slab.lo, T.minimum(self.slab.hi, extent), lambda i: body({**at, key: i}), name)
         return T.for_(extent, lambda i: body({**at, key: i}), name)
 
-    def begin_point(at: dict[tuple[str, int], Expr]) -> Stmt:
-        grid = [at["index", j] for j in op.addressing.map.grid_axes]
+    def grid_point(self, at: Known) -> Stmt:
+        """What one index vector moves."""
+        nest = self.slab.nest
+        grid = [at["index", j] for j in nest.op.addressing.map.grid_axes]
         starts, ok = nest.starts(grid)
 
         def named(k: int, names: list[Expr]) -> Stmt:
             if k < len(starts):
                 return T.let(f"start{k}", starts[k], lambda v: named(k + 1, [*names, v]))
-            return inside(at, grid, names, ok)
+            return self.taken(at, grid, names, ok)
 
         return named(0, [])
 
-    def inside(at: dict[tuple[str, int], Expr], grid: list[Expr], starts: list[Expr], ok: Expr | None) -> Stmt:
+    def taken(self, at: Known, grid: list[Expr], starts: list[Expr], ok: Expr | None) -> Stmt:
+        """The slice that begins at ``starts``, if it is not dropped and may be in the slab."""
+        nest, source, counts = self.slab.nest, self.slab.source, self.slab.partial.counts
         conditions = [ok]
         if isinstance(source, Indexed) and source.window is None:
-            c = starts[source.component]
-            conditions += [lo <= c, c < hi]
+            conditions += self.inside(starts[source.component])
+        inner = self.last_grid + 1
         # where the cells of the slice share a count, read and raise it once
         if counts is None or not shared_counts(nest):
-            return T.if_(T.all_of(conditions), windows(last_grid + 1, at, grid, starts, None))
+            return T.if_(T.all_of(conditions), self.windows(inner, at, grid, starts, None))
         window = [at.get(("window", w), T.const(0)) for w in range(len(nest.window))]
-        count = count_cell(nest, nest.cell(starts, grid, window))
-        body = T.let(
-            "hits",
-            T.load(counts, *count),
-            lambda hits: T.seq(
-                T.store(counts, count, hits + T.const(1, "int32")), windows(last_grid + 1, at, grid, starts, hits)
-            ),
-        )
-        return T.if_(T.all_of(conditions), body)
+        place = count_cell(nest, nest.cell(starts, grid, window))
 
-    def windows(
-        k: int, at: dict[tuple[str, int], Expr], grid: list[Expr], starts: list[Expr], hits: Expr | None
-    ) -> Stmt:
-        if k < len(layout):
-            return loop(k, at, lambda more: windows(k + 1, more, grid, starts, hits))
+        def counted(hits: Expr) -> Stmt:
+            raised = T.store(counts, place, hits + T.const(1, "int32"))
+            return T.seq(raised, self.windows(inner, at, grid, starts, hits))
+
+        return T.if_(T.all_of(conditions), T.let("hits", T.load(counts, *place), counted))
+
+    def windows(self, k: int, at: Known, grid: list[Expr], starts: list[Expr], hits: Expr | None) -> Stmt:
+        """Loops over a slice, from the k-th axis of the points on."""
+        nest = self.slab.nest
+        if k < len(nest.op.addressing.map.layout):
+            return self.loop(k, at, lambda more: self.windows(k + 1, more, grid, starts, hits))
         window = [at["window", w] for w in range(len(nest.window))]
-        cell = nest.cell(starts, grid, window) or [T.const(0)]
-        if nest.lanes:
-            return owned(cell, nest.combine(cell, grid, window))
-        value = cast(nest.src(grid, window), nest.dtype, acc)
-        new = op.reduction.combine(acc, T.load(totals, *cell), value)
-        count_update = None
-        if counts is not None and hits is None:
-            at_count = count_cell(nest, cell)
-            hits = T.load(counts, *at_count)
-            count_update = T.store(counts, at_count, hits + T.const(1, "int32"))
-        if not op.include_self and hits is not None:
-            new = T.select(hits == 0, value, new)
-        return owned(cell, T.seq(T.store(totals, cell, new), count_update))
-
-    def owned(cell: list[Expr], body: Stmt) -> Stmt:
-        """Of a slice that may lie across the slab's ends, the cells inside."""
+        cell = storage(nest.cell(starts, grid, window))
+        body = nest.combine(cell, grid, window) if nest.lanes else self.combined(cell, grid, window, hits)
+        source = self.slab.source
         if not isinstance(source, Indexed) or source.window is None:
             return body
-        c = cell[axis if axis is not None else 0]
-        return T.if_(T.all_of([lo <= c, c < hi]), body)
+        assert self.slab.axis is not None
+        # a slice may lie across the slab's ends
+        return T.if_(T.all_of(self.inside(cell[self.slab.axis])), body)
 
-    return place(0, {})
+    def combined(self, cell: list[Expr], grid: list[Expr], window: list[Expr], hits: Expr | None) -> Stmt:
+        """What a point does to its cell; ``hits`` is its count before, unless the cell has one of its own."""
+        nest, partial = self.slab.nest, self.slab.partial
+        value = cast(nest.src(grid, window), nest.dtype, partial.acc)
+        new = nest.op.reduction.combine(partial.acc, T.load(partial.totals, *cell), value)
+        count = None
+        if partial.counts is not None and hits is None:
+            place = count_cell(nest, cell)
+            hits = T.load(partial.counts, *place)
+            count = T.store(partial.counts, place, hits + T.const(1, "int32"))
+        if not nest.op.include_self and hits is not None:
+            new = T.select(hits == 0, value, new)
+        return T.seq(T.store(partial.totals, cell, new), count)
+
+    def inside(self, c: Expr) -> list[Expr]:
+        """Whether a coordinate on the owned axis is in the slab."""
+        return [self.slab.lo <= c, c < self.slab.hi]

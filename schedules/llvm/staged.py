@@ -1,8 +1,8 @@
 """Scatters of rows, a block of points at a time.
 
 Where all indexed axes of a scatter come before its window axes, it adds rows to rows of a matrix.  A block's indices are
-resolved and checked in one loop without branches, which LLVM vectorises, into a short list that stays in the nearest cache;
-a second loop then works through the list and can ask ahead for the memory that it will need.
+resolved and checked in one loop without branches, which LLVM vectorises, into a short list that stays in the L1 cache;
+a second loop then works through the list and can prefetch the memory that it will need.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from schedules.loops import nested, ravel, unravel
+from schedules.llvm.numbers import POINT_BLOCK
+from schedules.loops import nested, ravel, storage, unravel
 from schedules.rule import Context
-
-BLOCK = 1024  # points whose indices are resolved together: two lists of them fit the nearest cache beside the rows
 
 
 @dataclass(frozen=True, slots=True)
 class RowScatter:
     """A scatter as ``out[row(p), :] = reduce(out[row(p), :], src[p, :])``.
 
+    A point ``p`` is a grid position here, with all of its window: a row of src.
+
     Attributes:
         leading: extents of the indexed axes.
-        points: how many rows arrive.
+        points: how many rows src has.
         acc: dtype of partial results.
     """
 
@@ -81,7 +82,7 @@ class RowScatter:
         return ravel(cell[: len(self.leading)], self.leading, self.ctx.sizes), ok
 
     def valid(self, p: Expr) -> Expr | None:
-        """Whether a point's index passes the check that was taken over (None: there is none)."""
+        """Whether a point's index passes the check that the rule takes over (None: there is none)."""
         check, grid = self.nest.check, self.grid(p)
         return None if check is None else T.all_of(check.valid(grid, k) for k in range(check.components))
 
@@ -140,7 +141,7 @@ def separable(nest: ScatterNest, ctx: Context) -> bool:
 
 
 def identity(nest: ScatterNest, acc: DType) -> Expr:
-    """What leaves every value unchanged that it is combined with."""
+    """The value that leaves any other unchanged when combined with it; for sums of floats, that is -0.0."""
     return nest.op.reduction.neutral(acc)
 
 
@@ -148,12 +149,12 @@ def base(nest: ScatterNest, acc: DType, c: list[Expr]) -> Expr:
     """The value of a cell before the first point, in the dtype of partial results."""
     value = nest.base(c)
     if nest.in_place is not None:
-        value = T.if_then_else(nest.in_place, T.load(nest.out, *(c or [T.const(0)])), value)
+        value = T.if_then_else(nest.in_place, T.load(nest.out, *storage(c)), value)
     return cast(value, nest.dtype, acc)
 
 
 def streams(nest: ScatterNest, grid: list[Expr]) -> list[tuple[Buffer, list[Expr], int]]:
-    """What is read in the order of the points from a grid position on: buffer, coordinates, bytes for a point."""
+    """What is read in the order of the points, from a grid position on: buffer, coordinates, bytes per point."""
     found: list[tuple[Buffer, list[Expr], int]] = []
     for x in [*nest.starts(grid)[0], nest.src(grid, [T.const(0) for _ in nest.window])]:
         for condition, buf, at in T.reads(x):
@@ -167,12 +168,14 @@ def blocks(lo: Expr, hi: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
     """``body(first, count)`` for each block of the points ``[lo, hi)``."""
 
     def block(k: Expr) -> Stmt:
-        first = lo + k * BLOCK
-        return T.let("first", first, lambda b: T.let("count", T.minimum(hi - b, T.const(BLOCK)), lambda n: body(b, n)))
+        first = lo + k * POINT_BLOCK
+        return T.let(
+            "first", first, lambda b: T.let("count", T.minimum(hi - b, T.const(POINT_BLOCK)), lambda n: body(b, n))
+        )
 
-    return T.for_(T.floordiv(hi - lo + (BLOCK - 1), T.const(BLOCK)), block, "block")
+    return T.for_(T.floordiv(hi - lo + (POINT_BLOCK - 1), T.const(POINT_BLOCK)), block, "block")
 
 
 def short_list(name: str, dtype: str) -> Buffer:
     """A list of as many numbers as a block has points."""
-    return T.buffer(name, [BLOCK], dtype, align=64)
+    return T.buffer(name, [POINT_BLOCK], dtype, align=64)

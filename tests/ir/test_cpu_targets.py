@@ -50,7 +50,7 @@ def large_scatters() -> list[gs.Builder]:
     """Each way in which llvm scatters many points."""
     found = []
     for want, data, points in [
-        ("private", (9,), 40_000),
+        ("privatised", (9,), 40_000),
         ("chunked", (9, 64), 40_000),
         ("owned-rows", (9_000, 8), 40_000),
     ]:

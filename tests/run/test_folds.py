@@ -194,7 +194,7 @@ def test_a_fold_checks_the_indices_of_its_gather(kind: str, symbolic: bool) -> N
     bag(b, kind, ("n", "c", "k", "m") if symbolic else sizes)
     m = b.build()
     assert [name for name, _ in m.stats.kernels] == [m.outputs[0].name]
-    assert m.source().count("gs_touch_row") > 0, "rows that are asked for"
+    assert m.source().count("gs_prefetch_row") > 0, "rows that are prefetched"
     rng = np.random.default_rng(0)
     x = rng.integers(-8, 8, sizes[:2]).astype("f4")
     i, w = rng.integers(-500, 500, sizes[2:]), rng.integers(0, 3, sizes[2:]).astype("f4")

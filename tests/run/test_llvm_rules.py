@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from schedules.llvm.copies import AHEAD, BLOCK
+from schedules.llvm.numbers import COPY_BLOCK, COPY_PREFETCH_DISTANCE
 from tests.oracle import assert_same
 from tests.run.test_guard_pages import Fence, Say, in_child
 
@@ -171,7 +171,16 @@ def test_elements_of_columns_in_batches(dtype: str) -> None:
 @pytest.mark.parametrize("symbolic", [False, True])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize(
-    "shape", [(1,), (BLOCK - 1,), (BLOCK,), (BLOCK + 1,), (BLOCK + AHEAD + 1,), (7, 5), (9, 2, 241)]
+    "shape",
+    [
+        (1,),
+        (COPY_BLOCK - 1,),
+        (COPY_BLOCK,),
+        (COPY_BLOCK + 1,),
+        (COPY_BLOCK + COPY_PREFETCH_DISTANCE + 1,),
+        (7, 5),
+        (9, 2, 241),
+    ],
 )
 def test_blocks_of_rows(shape: tuple[int, ...], bounds: str, symbolic: bool) -> None:
     """Blocks that come out even and not, and rows asked for beyond the end."""
@@ -191,7 +200,7 @@ def test_rows_of_an_empty_tensor() -> None:
         d, index = b.input("x", ("n", 16), "float32"), b.input("i", ("k",), "int64")
         b.output(b.take(d, index, bounds=bounds, **({"fill": -3} if bounds == "fill" else {})))
         m, x = b.build(), np.zeros((0, 16), np.float32)
-        for k in (0, 1, BLOCK + 1):
+        for k in (0, 1, COPY_BLOCK + 1):
             i = np.zeros(k, np.int64)
             if bounds == "fill" or not k:
                 assert_same(m(x, i), np.full((k, 16), -3, np.float32))

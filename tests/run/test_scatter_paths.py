@@ -18,9 +18,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.nests import ScatterNest
 from schedules import Checked, Context
 from schedules.llvm import RULES
-from schedules.llvm.costs import MANY_POINTS, PRIVATE_CELLS, STREAMED
-from schedules.llvm.scatter import WIDE
-from schedules.llvm.staged import BLOCK
+from schedules.llvm.numbers import PARALLEL_POINTS, POINT_BLOCK, PRIVATISED_CELLS, STREAMED_BYTES, WIDE_AXIS
 from tests.oracle import assert_same
 
 Array = np.ndarray[Any, Any]
@@ -84,12 +82,12 @@ def same_for_all_threads(m: gs.Module, *args: Array) -> Array:
 @pytest.mark.parametrize(
     ("cells", "points", "want"),
     [
-        (64, MANY_POINTS, "private"),
-        (64, MANY_POINTS - 1, "owned-rows"),
-        (MANY_POINTS // 16, MANY_POINTS, "private"),
-        (MANY_POINTS // 16 + 1, MANY_POINTS, "owned-rows"),
-        (PRIVATE_CELLS, 16 * PRIVATE_CELLS, "private"),
-        (PRIVATE_CELLS + 1, 16 * PRIVATE_CELLS + 16, "owned-rows"),
+        (64, PARALLEL_POINTS, "privatised"),
+        (64, PARALLEL_POINTS - 1, "owned-rows"),
+        (PARALLEL_POINTS // 16, PARALLEL_POINTS, "privatised"),
+        (PARALLEL_POINTS // 16 + 1, PARALLEL_POINTS, "owned-rows"),
+        (PRIVATISED_CELLS, 16 * PRIVATISED_CELLS, "privatised"),
+        (PRIVATISED_CELLS + 1, 16 * PRIVATISED_CELLS + 16, "owned-rows"),
     ],
 )
 def test_few_cells(cells: int, points: int, want: str) -> None:
@@ -103,10 +101,10 @@ def test_few_cells(cells: int, points: int, want: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "points", "want"),
     [
-        (1000, STREAMED // 64, "chunked"),
-        (1000, STREAMED // 64 - 1, "owned-rows"),
-        (STREAMED // 64 // 16, STREAMED // 64, "chunked"),
-        (STREAMED // 64 // 16 + 1, STREAMED // 64, "owned-rows"),
+        (1000, STREAMED_BYTES // 64, "chunked"),
+        (1000, STREAMED_BYTES // 64 - 1, "owned-rows"),
+        (STREAMED_BYTES // 64 // 16, STREAMED_BYTES // 64, "chunked"),
+        (STREAMED_BYTES // 64 // 16 + 1, STREAMED_BYTES // 64, "owned-rows"),
     ],
 )
 def test_long_streams_of_rows(rows: int, points: int, want: str) -> None:
@@ -128,10 +126,10 @@ def columnwise(x: Array, i: Array, s: Array, reduction: str = "add") -> Array:
     return reduced(x, (i, np.arange(x.shape[1])[None]), s, reduction)
 
 
-@pytest.mark.parametrize("columns", [1, 3, WIDE - 1, WIDE, 65])
+@pytest.mark.parametrize("columns", [1, 3, WIDE_AXIS - 1, WIDE_AXIS, 65])
 def test_long_streams_of_elements(columns: int) -> None:
     """Of columns too few to share among threads, from the first size that is worth a second thread."""
-    least = MANY_POINTS if columns < WIDE else STREAMED // 4
+    least = PARALLEL_POINTS if columns < WIDE_AXIS else STREAMED_BYTES // 4
     points = least // columns + 1
     m = scatter(50, points, columns, reduction="add")
     assert rule(m) == "chunked"
@@ -145,10 +143,10 @@ def test_long_streams_of_elements(columns: int) -> None:
 def test_row_major_order_can_be_had(deterministic: bool) -> None:
     """Sums of floats of many magnitudes, which depend on their order."""
     rng = np.random.default_rng(0)
-    x, i = np.zeros(8, np.float32), rng.integers(0, 8, 2 * MANY_POINTS)
+    x, i = np.zeros(8, np.float32), rng.integers(0, 8, 2 * PARALLEL_POINTS)
     s = (rng.standard_normal(len(i)) * np.exp2(rng.integers(-9, 9, len(i)))).astype(np.float32)
     m = put((8,), len(i), "float32", reduction="add", deterministic=deterministic)
-    assert rule(m) == ("owned-rows" if deterministic else "private")
+    assert rule(m) == ("owned-rows" if deterministic else "privatised")
     got, want = same_for_all_threads(m, x, i, s), x.copy()
     np.add.at(want, i, s)
     assert (got.tobytes() == want.tobytes()) == deterministic
@@ -209,7 +207,7 @@ class Visits:
 @pytest.mark.parametrize(
     ("width", "want", "looks"),
     [
-        (1, "private", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 8, 64: 1 / 64}),
+        (1, "privatised", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 8, 64: 1 / 64}),
         # each thread at every point, until sorting is cheaper: to count, to write, to ask ahead and to add
         (4, "owned-rows", {1: 1, 2: 1, 4: 1, 8: 1, 16: 4 / 16, 64: 4 / 64}),
         # two chunks, and in each the threads that share it
@@ -245,9 +243,9 @@ def test_how_often_a_thread_looks_where_a_point_goes(width: int, want: str, look
 def test_reductions_and_types(reduction: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
     for shape, count, index in [
-        ((9,), MANY_POINTS, "int32"),
-        ((5, 3), BLOCK + 1, "int16"),
-        ((40, 17), 3 * BLOCK, "int64"),
+        ((9,), PARALLEL_POINTS, "int32"),
+        ((5, 3), POINT_BLOCK + 1, "int16"),
+        ((40, 17), 3 * POINT_BLOCK, "int64"),
     ]:
         m = put(shape, count, dtype, index, reduction=reduction)
         x, s = numbers(shape, dtype, reduction), numbers((count, *shape[1:]), dtype, reduction)
@@ -259,7 +257,7 @@ def test_reductions_and_types(reduction: str, dtype: str) -> None:
 @pytest.mark.parametrize("reduction", ["add", "mul", "max"])
 def test_reductions_and_types_of_long_streams(reduction: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
-    count = STREAMED // np.dtype(dtype).itemsize // 64
+    count = STREAMED_BYTES // np.dtype(dtype).itemsize // 64
     x, s = numbers((50, 64), dtype, reduction), numbers((count, 64), dtype, reduction)
     i = rng.integers(-50, 50, count)
     m = put((50, 64), count, dtype, reduction=reduction)
@@ -273,11 +271,11 @@ def test_reductions_and_types_of_long_streams(reduction: str, dtype: str) -> Non
 
 def test_zeros_and_nan_keep_their_order() -> None:
     """Of -0.0 and 0.0 the last stays, and NaN wins, in the copies as in the order of the points."""
-    s = np.tile(np.array([0.0, -0.0, 0.0, -0.0, -0.0], np.float32), MANY_POINTS // 4)
+    s = np.tile(np.array([0.0, -0.0, 0.0, -0.0, -0.0], np.float32), PARALLEL_POINTS // 4)
     i = np.arange(len(s)) % 7
     for reduction in ("min", "max"):
         few = put((7,), len(s), "float32", reduction=reduction)
-        assert rule(few) == "private"
+        assert rule(few) == "privatised"
         x = np.full(7, np.inf if reduction == "min" else -np.inf, np.float32)
         got = same_for_all_threads(few, x, i, s)
         last = np.array([s[i == k][-1] for k in range(7)])
@@ -294,12 +292,12 @@ def test_zeros_and_nan_keep_their_order() -> None:
 # -- indices ----------------------------------------------------------------------------------------------------------
 
 MODULES: dict[str, tuple[Callable[..., gs.Module], tuple[int, ...], tuple[int, ...]]] = {
-    "private": (lambda x, i, **o: put(x, i[0], "float32", **o), (33,), (MANY_POINTS + 7,)),
-    "owned-rows": (lambda x, i, **o: put(x, i[0], "float32", **o), (33, 5), (2 * BLOCK + 3,)),
-    "chunked": (lambda x, i, **o: put(x, i[0], "float32", **o), (33, 64), (STREAMED // 256 + 5,)),
-    "chunked elements": (lambda x, i, **o: scatter(x[0], i[0], i[1], **o), (33, 64), (STREAMED // 256 + 5, 64)),
-    "private pairs": (lambda x, i, **o: put_nd(x, i[0], **o), (6, 7), (MANY_POINTS + 1, 2)),
-    "owned-rows pairs": (lambda x, i, **o: put_nd(x, i[0], **o), (6, 7, 3), (BLOCK - 1, 2)),
+    "privatised": (lambda x, i, **o: put(x, i[0], "float32", **o), (33,), (PARALLEL_POINTS + 7,)),
+    "owned-rows": (lambda x, i, **o: put(x, i[0], "float32", **o), (33, 5), (2 * POINT_BLOCK + 3,)),
+    "chunked": (lambda x, i, **o: put(x, i[0], "float32", **o), (33, 64), (STREAMED_BYTES // 256 + 5,)),
+    "chunked elements": (lambda x, i, **o: scatter(x[0], i[0], i[1], **o), (33, 64), (STREAMED_BYTES // 256 + 5, 64)),
+    "privatised pairs": (lambda x, i, **o: put_nd(x, i[0], **o), (6, 7), (PARALLEL_POINTS + 1, 2)),
+    "owned-rows pairs": (lambda x, i, **o: put_nd(x, i[0], **o), (6, 7, 3), (POINT_BLOCK - 1, 2)),
 }
 
 
@@ -331,7 +329,7 @@ def test_indices_out_of_range(name: str, threads: int) -> None:
         ([flat - 1], 1000),
         ([0], -(1 << 62)),
         ([flat - 2, flat // 2 + 1], shape[0]),
-        ([BLOCK, 2], -34),
+        ([POINT_BLOCK, 2], -34),
     ]:
         bad = good.copy()
         bad.reshape(-1)[places] = value
@@ -354,10 +352,10 @@ def test_indices_out_of_range(name: str, threads: int) -> None:
     assert_same(raising(x, good, src), filling(x, good, src))
 
 
-@pytest.mark.parametrize(("shape", "want"), [((6, 70), "private"), ((40, 170), "owned-rows")])
+@pytest.mark.parametrize(("shape", "want"), [((6, 70), "privatised"), ((40, 170), "owned-rows")])
 def test_components_in_another_order(shape: tuple[int, int], want: str) -> None:
     """The index vector names the last axis first, over a grid of two axes."""
-    count, rng = MANY_POINTS // 8, np.random.default_rng(0)
+    count, rng = PARALLEL_POINTS // 8, np.random.default_rng(0)
     b = gs.Builder("paths")
     x, i = b.input("x", shape, "int32"), b.input("i", (count, 8, 2), "int64")
     b.output(b.scatter_nd(x, i, b.input("s", (count, 8), "int32"), dims=[1, 0], reduction="add"))
@@ -371,7 +369,7 @@ def test_components_in_another_order(shape: tuple[int, int], want: str) -> None:
 @pytest.mark.parametrize("bounds", ["raise", "clip", "wrap"])
 def test_no_cells_at_all(bounds: str) -> None:
     m = put(("n",), "k", "float32", reduction="add", bounds=bounds)
-    for k in (1, MANY_POINTS):
+    for k in (1, PARALLEL_POINTS):
         for value in (0, -1, 5):
             with pytest.raises(gs.BoundsError):
                 m(np.zeros(0, np.float32), np.full(k, value), np.zeros(k, np.float32))
@@ -385,9 +383,9 @@ def test_symbolic_sizes() -> None:
     for n, k in [
         (5, 0),
         (5, 1),
-        (5, MANY_POINTS - 1),
-        (5, MANY_POINTS),
-        (PRIVATE_CELLS + 1, 16 * PRIVATE_CELLS + 99),
+        (5, PARALLEL_POINTS - 1),
+        (5, PARALLEL_POINTS),
+        (PRIVATISED_CELLS + 1, 16 * PRIVATISED_CELLS + 99),
         (1, 100_000),
     ]:
         x, s, i = numbers(n, "float32"), numbers(k, "float32"), rng.integers(-n, n, k)
@@ -399,8 +397,8 @@ def test_symbolic_sizes() -> None:
     m = put(("n", "w"), "k", "float32", reduction="add")
     for n, w, k in [
         (7, 3, 100),
-        (7, 64, STREAMED // 256),
-        (7, 64, STREAMED // 256 - 1),
+        (7, 64, STREAMED_BYTES // 256),
+        (7, 64, STREAMED_BYTES // 256 - 1),
         (0, 5, 0),
         (3, 0, 9),
         (100, 1, 40_000),
@@ -412,7 +410,7 @@ def test_symbolic_sizes() -> None:
         )
         assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, "add"))
     m = scatter("n", "k", "w", reduction="add")
-    for n, w, k in [(7, 3, 100), (7, 64, STREAMED // 256), (7, 64, STREAMED // 256 - 1), (3, 0, 9)]:
+    for n, w, k in [(7, 3, 100), (7, 64, STREAMED_BYTES // 256), (7, 64, STREAMED_BYTES // 256 - 1), (3, 0, 9)]:
         x, s, i = numbers((n, w), "float32"), numbers((k, w), "float32"), rng.integers(-n, n, (k, w))
         assert_same(same_for_all_threads(m, x, i, s), columnwise(x, i, s))
 

@@ -1,0 +1,213 @@
+"""Scatters of many points into few cells: privatised accumulators.
+
+The points are cut into chunks, how many depends on sizes alone.  Each chunk is combined into an accumulator of its own, with all
+cells, and the accumulators are combined in the order of the chunks afterwards: the result is bitwise the same for any number of
+threads, and no thread scans another's points.  4,000,000 points into 4,096 cells, Zipf(1): 32.8 ms where each of two threads
+scans all points for its own, 1.9 with privatised accumulators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gscompile.ir import tir as T
+from gscompile.ir.bounds import Bounds, inside
+from gscompile.ir.dims import Dim
+from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from schedules.llvm.check import Flag
+from schedules.llvm.costs import chunks, pays
+from schedules.llvm.kernels import prefetch_lines, with_kernels
+from schedules.llvm.numbers import (
+    ACCUMULATOR_WAYS,
+    LINE_BYTES,
+    MAX_CHUNKS,
+    MIN_CHUNKS,
+    PARALLEL_POINTS,
+    POINT_BLOCK,
+    POINTS_PER_CELL,
+    PRIVATISED_CELLS,
+    STREAM_BLOCK,
+    SUM_TILE,
+)
+from schedules.llvm.owned import OwnedRows
+from schedules.llvm.ranges import always_shared, shared_range
+from schedules.llvm.staged import RowScatter, base, blocks, identity, separable, short_list, streams
+from schedules.loops import unravel
+from schedules.rule import Checked, Context
+
+
+class Privatised:
+    """See the module's text."""
+
+    name = "privatised"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
+        if not isinstance(nest, ScatterNest):
+            return None
+        s = RowScatter.of(nest, ctx)
+        if s is None or not separable(nest, ctx) or s.width != 1:
+            return None
+        count = chunks(s.points, s.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
+        worth = pays(ctx, (count, MIN_CHUNKS), (s.points, PARALLEL_POINTS), (PRIVATISED_CELLS - s.rows, 0))
+        if worth is False:
+            return None
+        stmt = with_kernels(_Chunks.of(s, count).statement())
+        if worth is not True:
+            stmt = T.if_(worth, stmt, OwnedRows(sorts=False).statement(s))
+        return stmt if nest.check is None else Checked(stmt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunks:
+    """A scatter of single elements, chunk by chunk.
+
+    Attributes:
+        count: how many chunks.
+        partials: what each chunk comes to, by chunk and cell.
+        ways: how many accumulators the points of a chunk go to in turns.
+    """
+
+    scatter: RowScatter
+    count: Dim
+    partials: Buffer
+    ways: int
+
+    @staticmethod
+    def of(s: RowScatter, count: Dim) -> _Chunks:
+        partials = s.ctx.workspace(f"{s.nest.name}_copies", (count, s.rows), s.acc)
+        # floats keep the last of two equal zeros, and the first NaN: in the order of the points
+        ways = 1 if s.reduction.idempotent and not s.acc.is_integer else ACCUMULATOR_WAYS
+        return _Chunks(s, count, partials, ways)
+
+    @property
+    def cells(self) -> Expr:
+        """How many cells there are."""
+        return self.scatter.ctx.sizes(self.scatter.rows)
+
+    @property
+    def chunks(self) -> Expr:
+        """How many chunks there are, at least 1."""
+        return T.maximum(self.scatter.ctx.sizes(self.count), T.const(1))
+
+    def statement(self) -> Stmt:
+        """All chunks, and the sums over them."""
+        s = self.scatter
+        tiles = (s.rows + (SUM_TILE - 1)) // SUM_TILE
+        return T.seq(
+            always_shared(s.ctx, self.count, self.some),
+            shared_range(s.ctx, tiles, self.count * s.rows, lambda lo, hi: T.for_range(lo, hi, self.tile, "tile")),
+        )
+
+    def some(self, lo: Expr, hi: Expr) -> Stmt:
+        """Chunks ``[lo, hi)``, one after the other in the same storage; one more cell takes the points that are dropped."""
+        size = (self.cells + 1) * self.ways
+        private = _Private(
+            self, T.buffer("private", [size], self.scatter.acc.tir, align=64), short_list("target", "int32")
+        )
+        loop = T.for_range(lo, hi, private.chunk, "chunk")
+        return T.seq(T.allocate(private.totals), T.allocate(private.target), loop)
+
+    def tile(self, u: Expr) -> Stmt:
+        """Some cells of the output, of all chunks."""
+        s, nest = self.scatter, self.scatter.nest
+        total = T.buffer("total", [SUM_TILE], s.acc.tir, align=64)
+        begin = u * SUM_TILE
+        width = T.minimum(self.cells - begin, T.const(SUM_TILE))
+
+        def each(body: Callable[[Expr], Stmt]) -> Stmt:
+            return T.for_(width, body, "c")
+
+        def at(c: Expr) -> list[Expr]:
+            return unravel(begin + c, nest.shape, s.ctx.sizes)
+
+        def add(g: Expr) -> Stmt:
+            return each(lambda c: T.store(total, [c], s.combine(T.load(total, c), T.load(self.partials, g, begin + c))))
+
+        return T.seq(
+            T.allocate(total),
+            each(lambda c: T.store(total, [c], base(nest, s.acc, at(c)))),
+            T.for_(self.chunks, add, "g"),
+            each(lambda c: T.store(nest.out, at(c), nest.op.finish(nest.dtype, T.load(total, c), None))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Private:
+    """What one thread has to itself.
+
+    Attributes:
+        totals: the accumulators of a cell side by side.
+        target: the cells to which the points of a block go.
+    """
+
+    chunks: _Chunks
+    totals: Buffer
+    target: Buffer
+
+    def chunk(self, g: Expr) -> Stmt:
+        """A chunk's points."""
+        s, cells, ways = self.chunks.scatter, self.chunks.cells, self.chunks.ways
+        points, count = s.ctx.sizes(s.points), self.chunks.chunks
+        first, last = T.quotient(points * g, count), T.quotient(points * (g + 1), count)
+        flag = Flag(s.nest.check)
+
+        def settle(c: Expr) -> Stmt:
+            total = T.load(self.totals, c * ways)
+            for k in range(1, ways):
+                total = s.combine(total, T.load(self.totals, c * ways + k))
+            return T.store(self.chunks.partials, [g, c], total)
+
+        return T.seq(
+            T.for_((cells + 1) * ways, lambda c: T.store(self.totals, [c], identity(s.nest, s.acc)), "c"),
+            flag.around(blocks(first, last, lambda begin, n: self.block(flag, begin, n))),
+            T.for_(cells, settle, "c"),
+        )
+
+    def block(self, flag: Flag, begin: Expr, n: Expr) -> Stmt:
+        """The points ``[begin, begin + n)``: first where they go, then their additions, so many between two prefetches."""
+        whole = T.floordiv(n, T.const(STREAM_BLOCK))
+        return T.seq(
+            T.for_(n, lambda k: self.resolve(flag, begin, k), "k"),
+            T.for_(whole, lambda j: self.group(begin, j), "group"),
+            T.for_range(whole * STREAM_BLOCK, n, lambda k: self.add(begin, k, T.const(0)), "k"),
+        )
+
+    def resolve(self, flag: Flag, begin: Expr, k: Expr) -> Stmt:
+        """Find the cell that a point goes to, and check its index."""
+        s, nest, cells = self.chunks.scatter, self.chunks.scatter.nest, self.chunks.cells
+        row, ok = s.target(begin + k)
+        if nest.check is not None and nest.op.addressing.bounds is Bounds.RAISE and len(s.leading) == 1:
+            # a point with an invalid index is added somewhere: the call raises, and what the accumulator holds is lost
+            empty = None if isinstance(s.rows, int) and s.rows > 0 else flag.note(T.cast("int64", cells <= 0))
+
+            def put(r: Expr) -> Stmt:
+                cell = inside(r, cells)
+                return T.seq(T.store(self.target, [k], T.cast("int32", cell)), flag.note(T.xor(r, cell)), empty)
+
+            return T.let("r", row, put)
+        taken = T.all_of([ok, s.valid(begin + k)])
+        row = row if taken is None else T.select(taken, row, cells)
+        return T.seq(T.store(self.target, [k], T.cast("int32", row)), flag.test(s.grid(begin + k)))
+
+    def add(self, begin: Expr, k: Expr, way: Expr) -> Stmt:
+        """Add a point to one of the accumulators of its cell."""
+        s = self.chunks.scatter
+        at = T.int64(T.load(self.target, k)) * self.chunks.ways + way
+        return T.store(self.totals, [at], s.combine(T.load(self.totals, at), s.source(begin + k, s.no_window)))
+
+    def group(self, begin: Expr, j: Expr) -> Stmt:
+        """STREAM_BLOCK points, and a prefetch of what a later block reads."""
+        s = self.chunks.scatter
+        prefetches = [
+            prefetch_lines(T.address_of(buf, *at), T.const(max(1, STREAM_BLOCK * itemsize // LINE_BYTES)))
+            for buf, at, itemsize in streams(s.nest, s.grid(begin + j * STREAM_BLOCK + POINT_BLOCK))
+        ]
+
+        def unrolled(q: Expr) -> Stmt:
+            first = j * STREAM_BLOCK + q * ACCUMULATOR_WAYS
+            turns = range(ACCUMULATOR_WAYS)
+            return T.seq(*(self.add(begin, first + k, T.const(k % self.chunks.ways)) for k in turns))
+
+        return T.seq(*prefetches, T.for_(STREAM_BLOCK // ACCUMULATOR_WAYS, unrolled, "q"))
