@@ -19,7 +19,7 @@ def accumulators(nest: ReduceNest, extent: int, scope: str) -> list[Buffer]:
 
 
 def fold_step(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:
-    """One step of the fold in ``slot``."""
+    """One step of the fold of a cell ``c``, whose accumulators are in ``slot``: what is at ``r`` in its box."""
     new = nest.step([T.load(a, slot) for a in acc], c, r)
     if len(acc) == 1:
         return T.store(acc[0], [slot], new[0])

@@ -26,7 +26,7 @@ class Check:
         for d in nest.grid:
             count = count * ctx.sizes(d)
 
-        def look(i: Expr) -> Stmt:
+        def test(i: Expr) -> Stmt:
             g = unravel(i, nest.grid, ctx.sizes)
             steps = []
             for k in range(nest.components):
@@ -39,12 +39,12 @@ class Check:
         read = T.let(
             "p", position, lambda p: T.store(nest.status, [at + 1], nest.value(unravel(p, nest.index, ctx.sizes)))
         )
-        # the guard of the first kernel may turn false while it runs, when another block has found something: every thread
-        # must look all the same, or the smallest position could be missed
+        # the guard of the first kernel may turn false while it runs, when another thread block has found something: every thread
+        # must test its index all the same, or the smallest position could be missed
         unguarded = replace(ctx, guard=None)
         earlier = [T.load(nest.status, status_position(s)) == T.const(T.INT64_MAX) for s in range(nest.slot)]
         guard = T.all_of(earlier)
         return T.seq(
-            launch(replace(unguarded, guard=guard), count, look),
+            launch(replace(unguarded, guard=guard), count, test),
             single_thread(T.if_(position != T.const(T.INT64_MAX), read)),
         )

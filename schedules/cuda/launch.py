@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, Stmt
+from schedules.cuda.numbers import THREADS_PER_BLOCK
 from schedules.rule import Context
-
-THREADS_PER_BLOCK = 256  # a multiple of the warp; small enough that eight blocks fit an SM
 
 
 def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
@@ -29,4 +28,4 @@ def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
 
 def single_thread(body: Stmt) -> Stmt:
     """A kernel of one thread, for what the host would do if it could read device memory."""
-    return T.thread_binding("blockIdx.x", 1, lambda _: T.thread_binding("threadIdx.x", 1, lambda _: body, "t"), "b")
+    return T.thread_binding("blockIdx.x", 1, lambda b: T.thread_binding("threadIdx.x", 1, lambda t: body, "t"), "b")

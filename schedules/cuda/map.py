@@ -10,8 +10,8 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from schedules.cuda.launch import launch
-from schedules.cuda.vectors import lanes, store_run
-from schedules.loops import unravel
+from schedules.cuda.vectors import store_run, vector_length
+from schedules.loops import storage, unravel
 from schedules.rule import Context
 from schedules.runs import is_run, some_cell
 
@@ -41,13 +41,13 @@ class Cells:
 
 
 def copy_rows(ctx: Context, out: Buffer, shape: Shape, dtype: DType, element: Element) -> Stmt | None:
-    """``out = element``, some elements at a time; None where that is no copy of rows."""
+    """``out = element``, several elements per thread; None where that is no copy of rows."""
     if not shape:
         return None
     *outer, width = shape
-    n = lanes(ctx, dtype, width)
-    row = some_cell(outer)
-    if n == 1 or not isinstance(width, int) or not is_run(lambda c: element([*row, c]), width):
+    n = vector_length(ctx, dtype, width)
+    somewhere = some_cell(outer)
+    if n == 1 or not isinstance(width, int) or not is_run(lambda c: element([*somewhere, c]), width):
         return None
     units = (*outer, width // n)
 
@@ -63,6 +63,6 @@ def fill_cells(ctx: Context, out: Buffer, shape: Shape, element: Element) -> Stm
 
     def thread(i: Expr) -> Stmt:
         c = unravel(i, shape, ctx.sizes)
-        return T.store(out, c or [T.const(0)], element(c))
+        return T.store(out, storage(c), element(c))
 
     return launch(ctx, ctx.sizes(product(shape)), thread)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
-from gscompile.ir.index_map import Indexed, Shared
+from gscompile.ir.index_map import Indexed, Place, Shared
 from gscompile.ir.nests import Nest, ScatterNest
 from gscompile.ir.ops.elementwise import cast
-from gscompile.ir.tir import Expr, Stmt
-from gscompile.ir.types import DTYPES
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DTYPES, DType
 from schedules.cuda.launch import launch
-from schedules.cuda.points import at, over
+from schedules.cuda.numbers import ORDERED_RANGES, ORDERED_THREADS
+from schedules.cuda.points import extents, over_cells
 from schedules.cuda.scatter import copy_base
-from schedules.loops import nested, unravel
+from schedules.loops import assumed, nested, storage, unravel
 from schedules.rule import Context
-
-ORDERED_THREADS = 16384  # enough to fill a GPU; more would read the indices more often
 
 
 class Ordered:
@@ -29,89 +29,144 @@ class Ordered:
         if not isinstance(nest, ScatterNest):
             return None
         # integers give the same in any order
-        asked = nest.dtype.is_float and (ctx.deterministic or nest.op.deterministic)
-        if not asked and not nest.op.reduction.ordered:
+        needed = nest.dtype.is_float and (ctx.deterministic or nest.op.deterministic)
+        if not needed and not nest.op.reduction.ordered:
             return None
-        return self.serial(nest, ctx) if nest.op.overlapping else self.owned(nest, ctx)
+        return _Ordered.of(nest, ctx, Owned.whole() if nest.op.overlapping else Owned.of(nest)).statement()
 
-    def owned(self, nest: ScatterNest, ctx: Context) -> Stmt:
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What one thread owns.
+
+    Attributes:
+        places: the axes of the points on which it owns one position.
+        ranged: the indexed axis of the output on which it owns a range.
+        ranges: how many ranges that axis is cut into.
+    """
+
+    places: tuple[Place, ...]
+    ranged: int | None
+    ranges: Dim
+
+    @staticmethod
+    def whole() -> Owned:
+        """Everything: where slices may overlap in part, the order of all points is the only one there is."""
+        return Owned((), None, 1)
+
+    @staticmethod
+    def of(nest: ScatterNest) -> Owned:
+        """One position on every shared axis and every window, and a range on the longest indexed axis."""
         m = nest.op.addressing.map
         shared = sorted({s.axis for s in m.sources if isinstance(s, Shared)})
-        grid_extent = dict(zip(m.grid_axes, nest.grid, strict=True))
-        owned: list[Dim] = [grid_extent[j] for j in shared]
-        columns = product([*owned, *nest.window])
-        ranged = max(m.indexed_axes, key=lambda a: _size(nest.shape[a]), default=None)
-        ranges: Dim = 1
-        if ranged is not None:
-            extent = nest.shape[ranged]
-            most = max(1, ORDERED_THREADS // columns) if isinstance(columns, int) and columns > 0 else 64
-            ranges = min(most, extent) if isinstance(extent, int) else most
-            ranges = max(ranges, 1) if isinstance(ranges, int) else ranges
-        return self.loops(nest, ctx, shared, ranged, ranges)
+        index: list[Place] = [("index", j) for j in shared]
+        window: list[Place] = [("window", w) for w in range(len(nest.window))]
+        places = (*index, *window)
+        columns = product(extents(nest, places))
+        ranged = max(m.indexed_axes, key=lambda a: assumed(nest.shape[a]), default=None)
+        if ranged is None:
+            return Owned(places, None, 1)
+        extent = nest.shape[ranged]
+        most = ORDERED_RANGES
+        if isinstance(columns, int) and columns > 0:
+            most = max(1, ORDERED_THREADS // columns)
+        return Owned(places, ranged, max(min(most, extent), 1) if isinstance(extent, int) else most)
 
-    def serial(self, nest: ScatterNest, ctx: Context) -> Stmt:
-        """Slices may overlap in part: one thread takes every point, the only order there is."""
-        return self.loops(nest, ctx, [], None, 1, whole=True)
 
-    def loops(
-        self, nest: ScatterNest, ctx: Context, shared: list[int], ranged: int | None, ranges: Dim, whole: bool = False
-    ) -> Stmt:
-        op, m = nest.op, nest.op.addressing.map
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    """A scatter whose threads take the points of their cells in row-major order.
+
+    Attributes:
+        acc: dtype of the totals.
+        totals: the output, or scratch of a wider dtype.
+        counts: of the points in a cell, if they matter.
+    """
+
+    nest: ScatterNest
+    ctx: Context
+    owned: Owned
+    acc: DType
+    totals: Buffer
+    counts: Buffer | None
+
+    @staticmethod
+    def of(nest: ScatterNest, ctx: Context, owned: Owned) -> _Ordered:
+        op, shape = nest.op, nest.shape or (1,)
         acc = op.reduction.accumulator(nest.dtype)
-        totals = nest.out if acc == nest.dtype else ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), acc)
-        counts = ctx.workspace(f"{nest.name}_counts", nest.shape or (1,), DTYPES["int32"]) if op.counts else None
-        grid_extent = dict(zip(m.grid_axes, nest.grid, strict=True))
-        window = () if whole else tuple(nest.window)
-        units = (*(grid_extent[j] for j in shared), *window, ranges)
-        rest = [
-            key for key in m.layout if not (key[0] == "index" and key[1] in shared) and (whole or key[0] == "index")
-        ]
+        totals = nest.out if acc == nest.dtype else ctx.workspace(f"{nest.name}_totals", shape, acc)
+        counts = ctx.workspace(f"{nest.name}_counts", shape, DTYPES["int32"]) if op.counts else None
+        return _Ordered(nest, ctx, owned, acc, totals, counts)
 
-        def point(known: dict[tuple[str, int], Expr], lo: Expr | None, hi: Expr | None) -> Stmt:
-            grid = [known["index", j] for j in m.grid_axes]
-            w = [known["window", k] for k in range(len(nest.window))]
-            starts, ok = nest.starts(grid)
-            cell = at(nest.cell(starts, grid, w))
-            conditions = [ok]
-            if ranged is not None and lo is not None and hi is not None:
-                source = m.sources[ranged]
-                assert isinstance(source, Indexed)
-                conditions += [lo <= starts[source.component], starts[source.component] < hi]
-            if nest.lanes:
-                return T.if_(T.all_of(conditions), nest.combine(cell, grid, w))
-            value = cast(nest.src(grid, w), nest.dtype, acc)
-            new = op.reduction.combine(acc, T.load(totals, *cell), value)
-            if not op.include_self and counts is not None:
-                new = T.select(T.load(counts, *cell) == 0, value, new)
-            count = None
-            if counts is not None:
-                count = T.store(counts, cell, T.load(counts, *cell) + T.const(1, "int32"))
-            return T.if_(T.all_of(conditions), T.seq(T.store(totals, cell, new), count))
-
-        def thread(i: Expr) -> Stmt:
-            c = unravel(i, units, ctx.sizes)
-            known: dict[tuple[str, int], Expr] = {("index", j): x for j, x in zip(shared, c, strict=False)}
-            known |= {("window", k): c[len(shared) + k] for k in range(len(window))}
-            lo = hi = None
-            if ranged is not None:
-                extent, n = ctx.sizes(nest.shape[ranged]), ctx.sizes(ranges)
-                lo, hi = T.floordiv(extent * c[-1], n), T.floordiv(extent * (c[-1] + 1), n)
-            extents = [ctx.sizes(grid_extent[j] if kind == "index" else nest.window[j]) for kind, j in rest]
-            return nested("p", extents, lambda p: point(known | dict(zip(rest, p, strict=True)), lo, hi))
-
-        def settle(c: list[Expr]) -> Stmt:
-            count = None if counts is None else T.load(counts, *at(c))
-            return T.store(nest.out, at(c), op.finish(nest.dtype, T.load(totals, *at(c)), count))
-
+    def statement(self) -> Stmt:
+        """The scatter, as several kernels."""
+        nest, ctx = self.nest, self.ctx
+        units = (*extents(nest, self.owned.places), self.owned.ranges)
         others = [replace(nest, dtype=x.dtype, out=x.out, base=x.base) for x in nest.lanes if x.out is not nest.out]
         return T.seq(
-            copy_base(nest, ctx, totals, acc),
+            copy_base(nest, ctx, self.totals, self.acc),
             *(copy_base(other, ctx, other.out, other.dtype) for other in others),
-            None if counts is None else over(ctx, nest.shape, lambda c: T.store(counts, at(c), T.const(0, "int32"))),
-            launch(ctx, ctx.sizes(product(units)), thread),
-            over(ctx, nest.shape, settle) if op.reduction.averaged or totals is not nest.out else None,
+            self.clear(),
+            launch(ctx, ctx.sizes(product(units)), lambda i: self.thread(unravel(i, units, ctx.sizes))),
+            self.settle(),
         )
 
+    def clear(self) -> Stmt | None:
+        """Set the counts to 0."""
+        counts = self.counts
+        if counts is None:
+            return None
+        return over_cells(self.ctx, self.nest.shape, lambda c: T.store(counts, storage(c), T.const(0, "int32")))
 
-def _size(d: Dim) -> int:
-    return d if isinstance(d, int) else 1 << 40
+    def thread(self, unit: list[Expr]) -> Stmt:
+        """The points that may go to a thread's cells, in row-major order."""
+        nest, owned = self.nest, self.owned
+        known = dict(zip(owned.places, unit, strict=False))
+        rest = [key for key in nest.op.addressing.map.layout if key not in owned.places]
+        inside = self.inside(unit[-1])
+        loops = self.ctx.sizes.shape(extents(nest, rest))
+        return nested("p", loops, lambda p: self.point(known | dict(zip(rest, p, strict=True)), inside))
+
+    def inside(self, number: Expr) -> Callable[[list[Expr]], list[Expr]]:
+        """Whether a slice begins in the range of a number: a function of its starts."""
+        axis = self.owned.ranged
+        if axis is None:
+            return lambda starts: []
+        source = self.nest.op.addressing.map.sources[axis]
+        assert isinstance(source, Indexed)
+        component = source.component
+        extent, n = self.ctx.sizes(self.nest.shape[axis]), self.ctx.sizes(self.owned.ranges)
+        lo, hi = T.floordiv(extent * number, n), T.floordiv(extent * (number + 1), n)
+        return lambda starts: [lo <= starts[component], starts[component] < hi]
+
+    def point(self, at: dict[Place, Expr], inside: Callable[[list[Expr]], list[Expr]]) -> Stmt:
+        """What a point does to its cell, if that is the thread's."""
+        nest, op, counts = self.nest, self.nest.op, self.counts
+        grid = [at["index", j] for j in op.addressing.map.grid_axes]
+        window = [at["window", w] for w in range(len(nest.window))]
+        starts, ok = nest.starts(grid)
+        cell = storage(nest.cell(starts, grid, window))
+        taken = T.all_of([ok, *inside(starts)])
+        if nest.lanes:
+            return T.if_(taken, nest.combine(cell, grid, window))
+        value = cast(nest.src(grid, window), nest.dtype, self.acc)
+        new = op.reduction.combine(self.acc, T.load(self.totals, *cell), value)
+        if not op.include_self and counts is not None:
+            new = T.select(T.load(counts, *cell) == 0, value, new)
+        count = None
+        if counts is not None:
+            count = T.store(counts, cell, T.load(counts, *cell) + T.const(1, "int32"))
+        return T.if_(taken, T.seq(T.store(self.totals, cell, new), count))
+
+    def settle(self) -> Stmt | None:
+        """Make results of the totals; None where they are."""
+        nest, op, counts = self.nest, self.nest.op, self.counts
+        if not (op.reduction.averaged or self.totals is not nest.out):
+            return None
+
+        def cell(c: list[Expr]) -> Stmt:
+            count = None if counts is None else T.load(counts, *storage(c))
+            total = T.load(self.totals, *storage(c))
+            return T.store(nest.out, storage(c), op.finish(nest.dtype, total, count))
+
+        return over_cells(self.ctx, nest.shape, cell)

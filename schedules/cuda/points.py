@@ -11,18 +11,13 @@ from gscompile.ir.index_map import Place
 from gscompile.ir.nests import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
 from schedules.cuda.launch import launch
-from schedules.loops import unravel
+from schedules.loops import storage, unravel
 from schedules.rule import Context
 
 
-def over(ctx: Context, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+def over_cells(ctx: Context, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
     """A thread per cell of a box."""
     return launch(ctx, ctx.sizes(product(shape)), lambda i: body(unravel(i, shape, ctx.sizes)))
-
-
-def at(c: list[Expr]) -> list[Expr]:
-    """Coordinates in storage: a scalar has one element."""
-    return c or [T.const(0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,35 +37,35 @@ def extents(nest: ScatterNest, axes: Sequence[Place]) -> Shape:
 
 
 def over_points(
-    nest: ScatterNest, ctx: Context, body: Callable[[Point], Stmt], axes: Sequence[Place] | None = None, lanes: int = 1
+    nest: ScatterNest, ctx: Context, body: Callable[[Point], Stmt], axes: Sequence[Place] | None = None, vector: int = 1
 ) -> Stmt:
     """A thread per point that takes part.
 
     Args:
         axes: of the points tensor, those to run over; window coordinates on the others are 0.
-        lanes: how many neighbours on the last axis ``body`` takes at once.
+        vector: how many neighbours on the last axis ``body`` takes at once.
     """
     m = nest.op.addressing.map
     axes = m.layout if axes is None else axes
     shape = extents(nest, axes)
-    if lanes > 1:
-        shape = (*shape[:-1], shape[-1] // lanes)
+    if vector > 1:
+        shape = (*shape[:-1], shape[-1] // vector)
 
     def thread(i: Expr) -> Stmt:
         c = unravel(i, shape, ctx.sizes)
-        if lanes > 1:
-            c[-1] = c[-1] * lanes
+        if vector > 1:
+            c[-1] = c[-1] * vector
         known = dict(zip(axes, c, strict=True))
         grid = [known["index", j] for j in m.grid_axes]
         window = [known.get(("window", w), T.const(0)) for w in range(len(nest.window))]
         starts, ok = nest.starts(grid)
-        return T.if_(ok, body(Point(i, grid, window, at(nest.cell(starts, grid, window)))))
+        return T.if_(ok, body(Point(i, grid, window, storage(nest.cell(starts, grid, window)))))
 
     return launch(ctx, ctx.sizes(product(shape)), thread)
 
 
 def slice_shape(nest: ScatterNest) -> Shape:
-    """Extents of a tensor with one element for all the cells that the same grid points hit: 1 along covered axes."""
+    """Extents of a tensor with one element for all the cells that the same slices hit: 1 along covered axes."""
     axes = nest.covered
     return tuple(1 if a in axes else d for a, d in enumerate(nest.shape)) or (1,)
 
@@ -86,4 +81,4 @@ def slice_axes(nest: ScatterNest) -> list[Place]:
 
 def slice_of(nest: ScatterNest, cell: list[Expr]) -> list[Expr]:
     """Where a cell's element is in a tensor of :func:`slice_shape`."""
-    return [T.const(0) if d == 1 else c for c, d in zip(at(cell), slice_shape(nest), strict=True)]
+    return [T.const(0) if d == 1 else c for c, d in zip(storage(cell), slice_shape(nest), strict=True)]

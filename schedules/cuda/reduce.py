@@ -8,7 +8,7 @@ from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Expr, Stmt
 from schedules.cuda.launch import launch
 from schedules.folds import accumulators, fold_step
-from schedules.loops import over_reduced, unravel
+from schedules.loops import over_reduced, storage, unravel
 from schedules.rule import Context
 
 
@@ -29,7 +29,7 @@ class Folds:
                 *(T.allocate(a) for a in acc),
                 *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
                 over_reduced(nest, c, lambda r: fold_step(nest, acc, zero, c, r)),
-                T.store(nest.out, c or [zero], nest.finish([T.load(a, zero) for a in acc], c)),
+                T.store(nest.out, storage(c), nest.finish([T.load(a, zero) for a in acc], c)),
             )
 
         return launch(ctx, ctx.sizes(product(nest.shape)), thread)

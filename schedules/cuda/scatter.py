@@ -4,14 +4,15 @@ All start by copying base to the output (skipped in place) and differ in how poi
 
 * ``Direct``: they were promised not to meet.
 * ``LastWriter`` (update): first the last point of each cell is found with an atomic maximum, then only that point writes.
-* ``Ordered`` (a deterministic result was asked for and floats would round differently in another order): a thread owns
-  cells and takes their points in row-major order, as on llvm.
-* ``Atomics``: the fast way; exact for integers and for min and max, in no fixed order for sums of floats.
+* ``Ordered`` (``deterministic=True``, where floats would round differently in another order): a thread owns cells and takes
+  their points in row-major order, as on llvm.
+* ``Atomics``: the fast path; exact for integers and for min and max, in no fixed order for sums of floats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.index_map import Place, Window
@@ -21,38 +22,38 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from schedules.cuda.atomics import atomic, atomic_name, widened
 from schedules.cuda.map import copy_rows, fill_cells
-from schedules.cuda.points import Point, at, extents, over, over_points, slice_axes, slice_of, slice_shape
-from schedules.cuda.vectors import lanes, store_run
-from schedules.loops import ravel
+from schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
+from schedules.cuda.vectors import store_run, vector_length
+from schedules.loops import ravel, storage
 from schedules.rule import Context
 from schedules.runs import is_run, some_cell
 
 
 def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> Stmt:
     """``totals = base``; nothing where the output is its own base already."""
-    own = totals is not nest.out
+    scratch = totals is not nest.out
 
     def begin(c: list[Expr]) -> Expr:
         value = nest.base(c)
-        if own and nest.in_place is not None:
-            value = T.if_then_else(nest.in_place, T.load(nest.out, *at(c)), value)
+        if scratch and nest.in_place is not None:
+            value = T.if_then_else(nest.in_place, T.load(nest.out, *storage(c)), value)
         return cast(value, nest.dtype, acc)
 
-    copy = None if own else copy_rows(ctx, totals, nest.shape, nest.dtype, begin)
+    copy = None if scratch else copy_rows(ctx, totals, nest.shape, nest.dtype, begin)
     if copy is None:
         copy = fill_cells(ctx, totals, nest.shape, begin)
-    return copy if own or nest.in_place is None else T.if_(T.not_(nest.in_place), copy)
+    return copy if scratch or nest.in_place is None else T.if_(T.not_(nest.in_place), copy)
 
 
 def move(nest: ScatterNest, ctx: Context, wins: Callable[[Point], Expr] | None = None, same: bool = True) -> Stmt:
-    """``out[map(p)] = src[p]`` for the points that win, some neighbours at a time where they lie side by side.
+    """``out[map(p)] = src[p]`` for the points that win, several at a time where neighbours lie side by side in memory.
 
     Args:
         wins: whether a point is to be written; None for always.
         same: neighbours win or lose together.
     """
     last = nest.op.addressing.map.layout[-1:]
-    n = lanes_of_points(nest, ctx) if same else 1
+    n = vector_of_points(nest, ctx) if same else 1
 
     def put(p: Point) -> Stmt:
         def beside(q: Expr) -> list[Expr]:
@@ -66,10 +67,10 @@ def move(nest: ScatterNest, ctx: Context, wins: Callable[[Point], Expr] | None =
             )
         return T.if_(wins(p) if wins is not None else None, store)
 
-    return over_points(nest, ctx, put, lanes=n)
+    return over_points(nest, ctx, put, vector=n)
 
 
-def lanes_of_points(nest: ScatterNest, ctx: Context) -> int:
+def vector_of_points(nest: ScatterNest, ctx: Context) -> int:
     """How many points one access can move: neighbours along a window that is innermost in both points and output."""
     m = nest.op.addressing.map
     last = m.sources[-1] if m.sources else None
@@ -79,11 +80,11 @@ def lanes_of_points(nest: ScatterNest, ctx: Context) -> int:
     grid, window = some_cell(nest.grid), some_cell(nest.window)
     if not isinstance(width, int) or not is_run(lambda c: nest.src(grid, [*window[:w], c, *window[w + 1 :]]), width):
         return 1
-    return lanes(ctx, nest.dtype, width, nest.shape[-1])
+    return vector_length(ctx, nest.dtype, width, nest.shape[-1])
 
 
 class Direct:
-    """No two points meet, so plain stores do; a mean needs its count, but that is one."""
+    """No two points meet, so plain stores do; a mean needs its count, but that is 1."""
 
     name = "direct"
 
@@ -139,7 +140,7 @@ def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[
         return T.load(owner, *slice_of(nest, p.cell)) == number
 
     find = T.seq(
-        over(ctx, shape, lambda c: T.store(owner, c, nobody)),
+        over_cells(ctx, shape, lambda c: T.store(owner, c, nobody)),
         over_points(nest, ctx, lambda p: atomic(pick, owner, slice_of(nest, p.cell), p.number), axes),
     )
     return find, owns
@@ -151,47 +152,84 @@ class Atomics:
     name = "atomics"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
-        if not isinstance(nest, ScatterNest):
-            return None
+        return _Atomic.of(nest, ctx).statement() if isinstance(nest, ScatterNest) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Atomic:
+    """A scatter by atomics.
+
+    Attributes:
+        wide: dtype of the totals.
+        totals: the output, or scratch of a wider dtype.
+        counts: of the points in a cell, for a mean.
+    """
+
+    nest: ScatterNest
+    ctx: Context
+    wide: DType
+    totals: Buffer
+    counts: Buffer | None
+
+    @staticmethod
+    def of(nest: ScatterNest, ctx: Context) -> _Atomic:
         op, dtype = nest.op, nest.dtype
         wide = widened(dtype)
         totals = nest.out if wide == dtype else ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), wide)
-        name = atomic_name(op.reduction, dtype)
         counts = None
         if op.reduction.averaged:
             counts = ctx.workspace(f"{nest.name}_counts", slice_shape(nest), DTYPES["int32"])
+        return _Atomic(nest, ctx, wide, totals, counts)
+
+    def statement(self) -> Stmt:
+        """The scatter, as several kernels."""
+        begin, points = self.added()
+        base = copy_base(self.nest, self.ctx, self.totals, self.wide)
+        return T.seq(base, begin, *self.counted(), points, self.settled())
+
+    def added(self) -> tuple[Stmt | None, Stmt]:
+        """What sets the totals where they do not begin with base, and the points."""
+        nest, ctx, op = self.nest, self.ctx, self.nest.op
+        if not op.include_self and not op.reduction.commutative:  # the first point is what the others are taken from
+            claim, first = claimed(nest, ctx, "min")
+            begin = over_points(nest, ctx, lambda p: T.if_(first(p), T.store(self.totals, p.cell, self.value(p))))
+            return T.seq(claim, begin), over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), self.add(p)))
+        return None if op.include_self else over_points(nest, ctx, self.reset), over_points(nest, ctx, self.add)
+
+    def value(self, p: Point) -> Expr:
+        return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)
+
+    def reset(self, p: Point) -> Stmt:
+        """Forget what base gave a cell."""
+        dtype = self.nest.dtype
+        return T.store(
+            self.totals, p.cell, cast(self.nest.op.reduction.neutral(dtype.compute), dtype.compute, self.wide)
+        )
+
+    def add(self, p: Point) -> Stmt:
+        return atomic(atomic_name(self.nest.op.reduction, self.nest.dtype), self.totals, p.cell, self.value(p))
+
+    def counted(self) -> list[Stmt]:
+        """The counts, where they matter."""
+        nest, ctx, counts = self.nest, self.ctx, self.counts
+        if counts is None:
+            return []
 
         def count(p: Point) -> Stmt:
             return atomic("add", counts, slice_of(nest, p.cell), T.const(1, "int32"))
 
-        def value(p: Point) -> Expr:
-            return cast(nest.src(p.grid, p.window), dtype, wide)
+        clear = over_cells(ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32")))
+        return [clear, over_points(nest, ctx, count, slice_axes(nest))]
 
-        def reset(p: Point) -> Stmt:
-            return T.store(totals, p.cell, cast(op.reduction.neutral(dtype.compute), dtype.compute, wide))
+    def settled(self) -> Stmt | None:
+        """Make results of the totals; None where they are."""
+        nest, counts = self.nest, self.counts
+        if counts is None and self.totals is nest.out:
+            return None
 
-        def add(p: Point) -> Stmt:
-            return atomic(name, totals, p.cell, value(p))
-
-        begin = None
-        if not op.include_self and not op.reduction.commutative:  # the first point is what the others are taken from
-            claim, first = claimed(nest, ctx, "min")
-            begin = T.seq(claim, over_points(nest, ctx, lambda p: T.if_(first(p), T.store(totals, p.cell, value(p)))))
-            points = over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), add(p)))
-        else:
-            begin = None if op.include_self else over_points(nest, ctx, reset)
-            points = over_points(nest, ctx, add)
-
-        def settle(c: list[Expr]) -> Stmt:
-            acc = op.reduction.accumulator(dtype)
+        def cell(c: list[Expr]) -> Stmt:
             hits = None if counts is None else T.load(counts, *slice_of(nest, c))
-            return T.store(nest.out, at(c), op.finish(dtype, cast(T.load(totals, *at(c)), wide, acc), hits))
+            total = cast(T.load(self.totals, *storage(c)), self.wide, nest.op.reduction.accumulator(nest.dtype))
+            return T.store(nest.out, storage(c), nest.op.finish(nest.dtype, total, hits))
 
-        return T.seq(
-            copy_base(nest, ctx, totals, wide),
-            begin,
-            None if counts is None else over(ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32"))),
-            None if counts is None else over_points(nest, ctx, count, slice_axes(nest)),
-            points,
-            over(ctx, nest.shape, settle) if counts is not None or totals is not nest.out else None,
-        )
+        return over_cells(self.ctx, nest.shape, cell)

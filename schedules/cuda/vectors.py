@@ -17,7 +17,7 @@ from schedules.rule import Context
 from schedules.runs import Copied, copied
 
 
-def lanes(ctx: Context, dtype: DType, *widths: Dim) -> int:
+def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
     """How many elements one access can move, aligned in rows of all these widths; TVM has no vectors of bool for cuda."""
     nbytes = dtype.itemsize if dtype.kind == "b" else ctx.target.vector_bytes
     for width in widths:
@@ -29,12 +29,12 @@ def store_run(out: Buffer, n: int, cell: Callable[[Expr], list[Expr]], value: Ca
     """``out[cell(q)] = value(q)`` for q < n at once, where ``value`` is a run that :func:`is_run` has found."""
 
     def part(pick: Callable[[Copied], Expr]) -> Stmt:
-        def lane(q: Expr) -> Stmt:
+        def one(q: Expr) -> Stmt:
             parts = copied(value(q))
             assert parts is not None
             return T.store(out, cell(q), pick(parts))
 
-        return T.vectorized(n, lane, "q")
+        return T.vectorized(n, one, "q")
 
     first = copied(value(T.const(0)))
     assert first is not None

@@ -119,7 +119,7 @@ class _RowPoints:
 def _chunked(nest: ScatterNest, ctx: Context, points: _Points, count: Dim) -> Stmt:
     def statement(chunk_count: Expr) -> Stmt:
         acc = nest.op.reduction.accumulator(nest.dtype)
-        partials = ctx.workspace(f"{nest.name}_copies", (count, *nest.shape), acc)
+        partials = ctx.workspace(f"{nest.name}_partials", (count, *nest.shape), acc)
         return _Chunks(nest, ctx, points, count, chunk_count, acc, partials).statement()
 
     return T.let("chunks", T.maximum(ctx.sizes(count), T.const(1)), statement)

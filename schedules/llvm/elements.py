@@ -92,7 +92,7 @@ class _PickedRows:
             loop = T.for_range(begin, end, lambda i: part.cell([*c, i]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
-        return T.for_(T.quotient(picks + (PICK_BLOCK - 1), T.const(PICK_BLOCK)), block, "piece")
+        return T.for_(T.quotient(picks + (PICK_BLOCK - 1), T.const(PICK_BLOCK)), block, "block")
 
 
 def picked_row(nest: MapNest) -> int | None:

@@ -92,25 +92,25 @@ class _Scan:
     """A thread that goes through all points and adds those whose rows it owns, ``[lo, hi)``.
 
     Attributes:
-        mine: a block's points that it owns, as row * POINT_BLOCK + position in the block.
+        owned: a block's points that it owns, as row * POINT_BLOCK + position in the block.
         length: how many they are.
     """
 
     into: RowTotals
     lo: Expr
     hi: Expr
-    mine: Buffer
+    owned: Buffer
     length: Buffer
     flag: Flag
 
     @staticmethod
     def of(into: RowTotals, lo: Expr, hi: Expr) -> _Scan:
         length = T.buffer("length", [1], "int64", align=8)
-        return _Scan(into, lo, hi, short_list("mine", "int64"), length, Flag(into.scatter.nest.check))
+        return _Scan(into, lo, hi, short_list("owned", "int64"), length, Flag(into.scatter.nest.check))
 
     def statement(self, first: Expr, last: Expr) -> Stmt:
         loops = self.flag.around(blocks(first, last, self.block))
-        return T.seq(T.allocate(self.mine), T.allocate(self.length), loops)
+        return T.seq(T.allocate(self.owned), T.allocate(self.length), loops)
 
     def block(self, begin: Expr, count: Expr) -> Stmt:
         s, test = self.into.scatter, None
@@ -134,7 +134,7 @@ class _Scan:
             taken = T.all_of([ok, valid, self.lo <= r, r < self.hi])
             n = T.load(self.length, T.const(0))
             return T.seq(
-                T.store(self.mine, [n], r * POINT_BLOCK + k),
+                T.store(self.owned, [n], r * POINT_BLOCK + k),
                 T.store(self.length, [T.const(0)], n + T.cast("int64", taken)),
             )
 
@@ -153,7 +153,7 @@ class _Scan:
             point, row = begin + T.floormod(e, T.const(POINT_BLOCK)), T.floordiv(e, T.const(POINT_BLOCK))
             return T.let(f"{name}_point", point, lambda p: T.let(f"{name}_row", row, lambda r: body(p, r)))
 
-        return T.let(name, T.load(self.mine, j), parts)
+        return T.let(name, T.load(self.owned, j), parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class _Chunks:
 
     @staticmethod
     def of(s: RowScatter, count: Dim) -> _Chunks:
-        partials = s.ctx.workspace(f"{s.nest.name}_copies", (count, s.rows), s.acc)
+        partials = s.ctx.workspace(f"{s.nest.name}_partials", (count, s.rows), s.acc)
         # floats keep the last of two equal zeros, and the first NaN: in the order of the points
         ways = 1 if s.reduction.idempotent and not s.acc.is_integer else ACCUMULATOR_WAYS
         return _Chunks(s, count, partials, ways)

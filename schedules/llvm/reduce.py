@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from gscompile.ir import tir as T
@@ -26,7 +27,7 @@ from schedules.llvm.numbers import (
     resident_bytes,
 )
 from schedules.llvm.ranges import shared_range
-from schedules.loops import over_reduced, unravel
+from schedules.loops import over_reduced, storage, unravel
 from schedules.rule import Checked, Context, Target
 
 LAST = 1 << 40  # more tiles than there are: so many tiles later is the last of a share
@@ -49,8 +50,8 @@ class Columns:
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
             prefetch = Prefetch(nest, gathered, first, later, count) if gathered else None
-            stmt = side_by_side(nest, first, width, count, prefetch)
-            return where_valid(nest, first, stmt) if checks else stmt
+            folds = side_by_side(nest, first, width, count, prefetch)
+            return where_valid(nest, first, folds) if checks else folds
 
         nests = tiled(nest, ctx, width, tile)
         stmt = with_kernels(nests) if gathered else nests
@@ -71,10 +72,13 @@ class Folds:
         width = FOLD_CHAINS // len(nest.initial) ** 2 if same_ranges(nest) else 1
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
+            def cell(k: Expr | int) -> list[Expr]:
+                return [*first[:-1], first[-1] + k]
+
             n = T.constant_value(count)
             if n is None:
-                return T.for_(count, lambda k: chains(nest, [[*first[:-1], first[-1] + k]]), "c")
-            return chains(nest, [[*first[:-1], first[-1] + k] for k in range(n)])
+                return T.for_(count, lambda k: chains(nest, [cell(k)]), "c")
+            return chains(nest, [cell(k) for k in range(n)])
 
         return with_opaque(tiled(nest, ctx, width, tile))
 
@@ -159,8 +163,7 @@ def side_by_side(nest: ReduceNest, first: list[Expr], width: int, count: Expr, p
         return T.for_(count, body, "c")
 
     def row(r: list[Expr]) -> Stmt:
-        step = each(lambda k: fold_step(nest, acc, k, cell(k), r))
-        return T.seq(prefetch.rows(r), step) if prefetch else step
+        return each(lambda k: fold_step(nest, acc, k, cell(k), r))
 
     return T.seq(
         *(T.allocate(a) for a in acc),
@@ -201,79 +204,93 @@ def gathered_rows(nest: ReduceNest, target: Target) -> list[int]:
     return found[:PREFETCHED_TENSORS]
 
 
+@dataclass(frozen=True, slots=True)
 class Prefetch:
     """Rows prefetched some steps before they are folded; those of the next tiles towards the end of a tile.
 
-    Args:
+    Attributes:
         gathered: which of the :func:`reads` of a step.
         first: the tile's first cell.
-        count: its cells.
+        later: the first cells of tiles that come later.
+        count: the tile's cells.
     """
 
-    def __init__(self, nest: ReduceNest, gathered: list[int], first: list[Expr], later: Later, count: Expr) -> None:
-        self.nest, self.gathered, self.first, self.later, self.count = nest, gathered, first, later, count
-        self.ranges = nest.ranges(first)
-        self.box = same_ranges(nest) and len(self.ranges) == 1
-        self.names: list[Expr] = []
+    nest: ReduceNest
+    gathered: list[int]
+    first: list[Expr]
+    later: Later
+    count: Expr
 
-    def loops(self, row: Callable[[list[Expr]], Stmt]) -> Stmt:
-        """The loops over a tile's rows; in their bodies :meth:`rows` may be used."""
-        if self.box:
-            return self._halves(row)
-        values = [self.nest.ranges(self.later(T.const(LAST)))[0][1] - 1] if len(self.ranges) == 1 else []
+    def loops(self, step: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """The loops over a tile's rows, with prefetches."""
+        ranges = self.nest.ranges(self.first)
+        if len(ranges) > 1:
+            return self._box(ranges, step)
+        if same_ranges(self.nest):
+            return self._halves(ranges[0][1], step)
+        return self._segments(step)
 
-        def body(names: list[Expr]) -> Stmt:
-            self.names = names
+    def _box(self, ranges: list[tuple[Expr, Expr]], step: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """Boxes of several axes: rows ahead on the innermost."""
+
+        def row(r: list[Expr]) -> Stmt:
+            later = T.minimum(r[-1] + FOLD_PREFETCH_DISTANCE, ranges[-1][1] - 1)
+            return T.seq(self._rows(self.first, [*r[:-1], later]), step(r))
+
+        return over_reduced(self.nest, self.first, row)
+
+    def _segments(self, step: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """Ranges that differ: what follows a segment belongs to the next ones, most often."""
+
+        def loops(names: list[Expr]) -> Stmt:
+            def row(r: list[Expr]) -> Stmt:
+                later = T.minimum(r[0] + FOLD_PREFETCH_DISTANCE, T.maximum(names[0], r[0]))
+                return T.seq(self._rows(self.first, [later]), step(r))
+
             return over_reduced(self.nest, self.first, row)
 
-        return _named("ahead", values, body)
+        last = self.nest.ranges(self.later(T.const(LAST)))[0][1] - 1
+        return _named("ahead", [last], loops)
 
-    def _halves(self, row: Callable[[list[Expr]], Stmt]) -> Stmt:
-        """The rows ahead are of one tile at first, and of the one after it from some row on: a loop for each."""
-        extent = self.ranges[0][1]
-        known = T.constant_value(extent)
-        if known is None:
-            some = T.maximum(extent, T.const(1))
-            tiles, more = (
-                T.quotient(T.const(FOLD_PREFETCH_DISTANCE), some),
-                T.remainder(T.const(FOLD_PREFETCH_DISTANCE), some),
-            )
-        else:
-            tiles, more = (T.const(x) for x in divmod(FOLD_PREFETCH_DISTANCE, max(known, 1)))
+    def _halves(self, extent: Expr, step: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each."""
+        tiles, more = _quotient(FOLD_PREFETCH_DISTANCE, extent)
 
         def half(second: Expr) -> Stmt:
             here, there = self.later(tiles), self.later(tiles + 1)
             cell = [x if T.same_expr(x, y) else T.select(second, y, x) for x, y in zip(here, there, strict=True)]
+            shift = T.select(second, more - extent, more)
             turn = T.maximum(extent - more, T.const(0))
-            begin, end = T.select(second, turn, T.const(0)), T.select(second, extent, turn)
+            bounds = [T.select(second, turn, T.const(0)), T.select(second, extent, turn)]
+            return _named("ahead", [*cell, shift, *bounds], loop)
 
-            def body(names: list[Expr]) -> Stmt:
-                self.names = names[:-2]
-                return T.for_range(names[-2], names[-1], lambda r: row([r]), "r0")
-
-            return _named("ahead", [*cell, T.select(second, more - extent, more), begin, end], body)
+        def loop(names: list[Expr]) -> Stmt:
+            *cell, shift, begin, end = names
+            return T.for_range(begin, end, lambda r: T.seq(self._rows(cell, [r + shift]), step([r])), "r0")
 
         return T.for_(T.const(2), lambda h: half(h > 0), "half")
 
-    def rows(self, r: list[Expr]) -> Stmt:
-        """Prefetch the rows of some steps after ``r``."""
-        cell = self.first
-        if self.box:
-            *cell, shift = self.names
-            at = [r[0] + shift]
-        elif len(r) == 1:  # segments: what follows a segment belongs to the next ones, most often
-            at = [T.minimum(r[0] + FOLD_PREFETCH_DISTANCE, T.maximum(self.names[0], r[0]))]
-        else:
-            at = [*r[:-1], T.minimum(r[-1] + FOLD_PREFETCH_DISTANCE, self.ranges[-1][1] - 1)]
+    def _rows(self, cell: list[Expr], r: list[Expr]) -> Stmt:
+        """Prefetch the rows that a step of a cell reads."""
 
         def prefetch(names: list[Expr]) -> Stmt:
             loads = reads(self.nest, names[: len(cell)], names[len(cell) :])
             return T.seq(*(self._row(*loads[k]) for k in self.gathered))
 
-        return _named("soon", [*cell, *at], prefetch)
+        return _named("later", [*cell, *r], prefetch)
 
     def _row(self, condition: Expr | None, buf: Buffer, at: list[Expr]) -> Stmt:
         return T.if_(condition, prefetch_row(T.address_of(buf, *at), self.count * T.itemsize(buf)))
+
+
+def _quotient(a: int, b: Expr) -> tuple[Expr, Expr]:
+    """Quotient and remainder by an extent, or by 1 where that is 0."""
+    known = T.constant_value(b)
+    if known is not None:
+        quotient, remainder = divmod(a, max(known, 1))
+        return T.const(quotient), T.const(remainder)
+    some = T.maximum(b, T.const(1))
+    return T.quotient(T.const(a), some), T.remainder(T.const(a), some)
 
 
 def _named(name: str, values: list[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
@@ -300,20 +317,16 @@ def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
     acc = [accumulators(nest, 1, "global") for _ in cells]
     hide = len(cells) > 1 and any(d.is_float for d, _ in nest.initial)
 
-    def turn(r: list[Expr]) -> Stmt:
-        return T.seq(*(step(a, c, r) for a, c in zip(acc, cells, strict=True)))
-
     def step(a: list[Buffer], c: list[Expr], r: list[Expr]) -> Stmt:
         if hide and r:
             return T.let("r", opaque(r[-1]), lambda x: fold_step(nest, a, zero, c, [*r[:-1], x]))
         return fold_step(nest, a, zero, c, r)
 
+    folds = list(zip(acc, cells, strict=True))
+
     return T.seq(
         *(T.allocate(b) for a in acc for b in a),
         *(T.store(b, [zero], v) for a in acc for b, (_, v) in zip(a, nest.initial, strict=True)),
-        over_reduced(nest, cells[0], turn),
-        *(
-            T.store(nest.out, c or [zero], nest.finish([T.load(b, zero) for b in a], c))
-            for a, c in zip(acc, cells, strict=True)
-        ),
+        over_reduced(nest, cells[0], lambda r: T.seq(*(step(a, c, r) for a, c in folds))),
+        *(T.store(nest.out, storage(c), nest.finish([T.load(b, zero) for b in a], c)) for a, c in folds),
     )

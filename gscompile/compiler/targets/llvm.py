@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from gscompile.compiler.targets.base import HOST_CODE, Target
@@ -29,7 +31,8 @@ class Llvm(Target):
     @classmethod
     def of(cls, attributes: Mapping[str, Any]) -> Llvm:
         given = dict(attributes)
-        if "mcpu" not in given and "mtriple" not in given:
+        here = "mcpu" not in given and "mtriple" not in given
+        if here:
             given["mcpu"] = T.host_cpu()
         cpu = str(given.get("mcpu", "generic"))
         if "mcpu" in given:
@@ -37,7 +40,7 @@ class Llvm(Target):
             if not T.known_cpu(T.target(triple), cpu):
                 raise TargetError(f"LLVM knows no CPU {cpu!r} for this target")
         target = tvm_target(given)
-        return cls(Facts(cls.kind, T.vector_bytes(target), cpu), target)
+        return cls(Facts(cls.kind, T.vector_bytes(target), cpu, l2_bytes() if here else None), target)
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -46,3 +49,15 @@ class Llvm(Target):
     @property
     def runner(self) -> Runner:
         return HOST
+
+
+@lru_cache(maxsize=1)
+def l2_bytes() -> int | None:
+    """Bytes of the L2 cache of this machine's first core; None where the system does not say."""
+    for cache in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        try:
+            if (cache / "level").read_text().strip() == "2":
+                return int((cache / "size").read_text().strip().removesuffix("K")) << 10
+        except (OSError, ValueError):  # not all systems tell all of it
+            continue
+    return None

@@ -1,0 +1,38 @@
+"""Numbers of the schedules that follow the machine."""
+
+from __future__ import annotations
+
+import pytest
+
+import gscompile as gs
+from gscompile.compiler.lower import lower
+from gscompile.compiler.targets import resolve
+from gscompile.compiler.targets.llvm import l2_bytes
+from schedules import Target
+from schedules.llvm.numbers import packed_bytes, resident_bytes
+
+
+@pytest.mark.parametrize(
+    ("l2", "packed", "resident"),
+    [(None, 512, 256), (2048, 512, 256), (1024, 512, 256), (512, 256, 128), (256, 128, 64)],
+)
+def test_a_smaller_cache_holds_less(l2: int | None, packed: int, resident: int) -> None:
+    """In KB; more than was measured is not used."""
+    target = Target("llvm", 32, "x86-64-v3", None if l2 is None else l2 << 10)
+    assert packed_bytes(target) == packed << 10
+    assert resident_bytes(target) == resident << 10
+
+
+def test_whose_cache_is_known() -> None:
+    assert resolve("llvm").facts.l2_bytes == l2_bytes()
+    assert resolve({"kind": "llvm", "mcpu": "x86-64-v3"}).facts.l2_bytes is None
+
+
+@pytest.mark.parametrize(("l2", "columns"), [(1024, 32), (512, 16)])
+def test_packed_blocks_fit(l2: int, columns: int) -> None:
+    """4,096 rows of 32 columns are 512 KB."""
+    b = gs.Builder("packed")
+    b.output(b.gather(b.input("x", (4096, 1024), "float32"), b.input("i", (4096, 1024), "int64"), 0))
+    text = lower(b.graph(), Target("llvm", 32, "x86-64-v3", l2 << 10)).func.script()
+    assert f"packed = T.alloc_buffer((T.int64({l2 << 7}),)" in text
+    assert f"begin + T.int64({columns}) <= T.int64(1024)" in text
