@@ -7,7 +7,7 @@ import pytest
 import gscompile as gs
 from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
-from gscompile.compiler.targets.llvm import l2_bytes
+from gscompile.compiler.targets.llvm import Llvm, l2_bytes
 from schedules import Target
 from schedules.llvm.numbers import packed_bytes, resident_bytes
 
@@ -33,6 +33,6 @@ def test_packed_blocks_fit(l2: int, columns: int) -> None:
     """4,096 rows of 32 columns are 512 KB."""
     b = gs.Builder("packed")
     b.output(b.gather(b.input("x", (4096, 1024), "float32"), b.input("i", (4096, 1024), "int64"), 0))
-    text = lower(b.graph(), Target("llvm", 32, "x86-64-v3", l2 << 10)).func.script()
+    text = lower(b.graph(), Llvm(Target("llvm", 32, "x86-64-v3", l2 << 10), None)).func.script()
     assert f"packed = T.alloc_buffer((T.int64({l2 << 7}),)" in text
     assert f"begin + T.int64({columns}) <= T.int64(1024)" in text
