@@ -26,7 +26,7 @@ def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
 
 
 def store_run(out: Buffer, n: int, cell: Callable[[Expr], list[Expr]], value: Callable[[Expr], Expr]) -> Stmt:
-    """``out[cell(q)] = value(q)`` for q < n at once, where ``value`` is a run that :func:`is_run` has found."""
+    """``out[cell(q)] = value(q)`` for q < n at once, where ``value`` is a run that :func:`~schedules.runs.is_run` has found."""
 
     def part(pick: Callable[[Copied], Expr]) -> Stmt:
         def one(q: Expr) -> Stmt:
