@@ -1,6 +1,7 @@
 """All measurements of one machine: ``python benchmarks/cpu.py NAME``.
 
-Writes ``benchmarks/results/NAME/*.json`` and the drawings, and puts the table into the README where that shows this machine's.
+Writes ``benchmarks/results/NAME/*.json`` and the drawings, and puts the table into ``docs/benchmarks.md`` where that shows this
+machine's.
 An hour on two cores; the machine should do nothing else.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
 DRAWN = ("peers", "sizes")
 BLOCK = re.compile(r"(<!-- gscompile bench --show (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -24,11 +26,10 @@ def bench(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def refresh_readme() -> None:
-    """Put what ``gscompile bench --show`` prints between the README's marks."""
-    readme = ROOT / "README.md"
-    text = BLOCK.sub(lambda m: m[1] + bench("--show", m[2]) + m[3], readme.read_text())
-    readme.write_text(text)
+def refresh_page() -> None:
+    """Put what ``gscompile bench --show`` prints between the page's marks."""
+    text = BLOCK.sub(lambda m: m[1] + bench("--show", m[2]) + m[3], PAGE.read_text())
+    PAGE.write_text(text)
 
 
 def main() -> None:
@@ -45,7 +46,7 @@ def main() -> None:
         draw = ["--plot", str(folder / f"{measure}.svg")] if measure in DRAWN else []
         arguments = ["--measure", measure, "--rounds", options.rounds, "--json", str(folder / f"{measure}.json")]
         print(bench(*arguments, *draw), flush=True)
-    refresh_readme()
+    refresh_page()
 
 
 if __name__ == "__main__":

@@ -357,7 +357,7 @@ def test_the_gpu_script_runs_to_its_end_without_a_gpu(tmp_path: Path) -> None:
     assert "emulated on the CPU" in header(document)
 
 
-# -- drawings and the README ------------------------------------------------------------------------------------------
+# -- drawings and the page --------------------------------------------------------------------------------------------
 
 
 def test_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -375,11 +375,11 @@ def test_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--plot draws only" in capsys.readouterr().err
 
 
-def test_the_readme_shows_what_was_saved(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """``python benchmarks/cpu.py`` writes both; a number in the README that no file has is a mistake."""
+def test_the_page_shows_what_was_saved(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """``python benchmarks/cpu.py`` writes both; a number on the page that no file has is a mistake."""
     monkeypatch.chdir(ROOT)
     blocks = re.findall(
-        r"<!-- gscompile bench --show (\S+) -->\n(.*?)<!-- end -->", Path("README.md").read_text(), re.DOTALL
+        r"<!-- gscompile bench --show (\S+) -->\n(.*?)<!-- end -->", Path("docs/benchmarks.md").read_text(), re.DOTALL
     )
     assert blocks
     for path, shown in blocks:
