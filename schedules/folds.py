@@ -1,4 +1,4 @@
-"""Folds with their accumulators in local storage, as both targets use them."""
+"""Folds, each of which reduces the box of one cell, with their accumulators in local storage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 def accumulators(nest: ReduceNest, extent: int, scope: str) -> list[Buffer]:
     """Storage for ``extent`` folds.
 
-    Scope ``local`` is a cuda thread's own.  On llvm it would be allocated from the heap each time: ``global`` of less than 1024
-    bytes is what TVM puts on the stack, where LLVM makes registers of it.
+    Scope ``local`` is that of a cuda thread.  On llvm TVM would take it from the heap each time, but puts ``global`` buffers of
+    less than 1024 bytes on the stack, where LLVM makes registers of them.
     """
     return [T.buffer(f"acc{k}", [extent], d.name, align=64, scope=scope) for k, (d, _) in enumerate(nest.initial)]
 

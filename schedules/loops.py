@@ -38,7 +38,7 @@ def box(extents: Sequence[Expr], axis: int | None, lo: Expr, hi: Expr, body: Cal
 
 
 def over_reduced(nest: ReduceNest, c: Coords, body: Callable[[list[Expr]], Stmt]) -> Stmt:
-    """Serial loops over what is reduced into a cell, in row-major order."""
+    """Serial loops over the box that is reduced to a cell, in row-major order."""
     ranges = nest.ranges(c)
 
     def level(done: list[Expr]) -> Stmt:

@@ -1,7 +1,7 @@
 """What a schedule rule is.
 
-A rule looks at a nest (``gscompile.ir.nests``) and returns a statement that carries it out, or None where it does not apply.
-The first rule that applies wins; each target's last rule always does.  A user's own rules go in front::
+A rule takes a nest (``gscompile.ir.nests``) and returns a statement that computes it, or None where the rule does not apply.
+The first rule that applies wins; each target's last rule always does.  A user's rules go in front::
 
     class Serial:
         name = "serial"
@@ -48,7 +48,7 @@ class Context:
 
     Attributes:
         sizes: dimensions -> int64 expressions.
-        threads: how many threads the caller wants a parallel loop to use (llvm), known at run time.
+        threads: how many threads a parallel loop is to use (llvm), known at run time.
         guard: a condition under which the nest runs at all; None for always.  On llvm the caller applies it; a cuda rule must
             put it inside its kernels, because the host cannot read device memory.
         workspace: (name, shape, dtype) -> a buffer of scratch memory, aligned to 64 bytes, alive during the call.
@@ -67,19 +67,19 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a rule returns that takes over a nest's index check, ``nest.check``, while it reads the indices anyway.
+    """What a rule returns that takes over a nest's index check, ``nest.check``, because it reads the indices anyway.
 
-    Where an index is not valid (``nest.check.valid``), the statement must touch no memory because of it, and must store 1 to
-    the first element of ``nest.check.status`` by the time it ends; what is wrong where is then found by the check itself.  It
-    never runs unchecked on data that it overwrites: the check comes first where a scatter works in place.  For a nest whose
-    rule returns a bare statement, the check always comes first.
+    Where an index is invalid (``nest.check.valid``), the statement must not access memory by it, and must store 1 to the first
+    element of ``nest.check.status`` before it ends; the check itself then finds which index it is.  Such a statement never runs
+    unchecked on data that it overwrites: the check comes first where a scatter works in place.  For a nest whose rule returns a
+    bare statement, the check always comes first.
     """
 
     stmt: Stmt
 
 
 class Rule(Protocol):
-    """One way to carry out some nests."""
+    """One way to compute some nests."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""Nests that move runs of memory: what a cell is a copy of, and how far the copy goes on beside it."""
+"""Nests that move runs of memory: of what a cell is a copy, and how many of its neighbours are copied with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gscompile.ir.tir import Buffer, Expr
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A cell of a copy: the element it is a copy of, or under a condition, and else ``fill``."""
+    """A cell of a copy: the element of which it is a copy, where ``ok`` holds (None: always), else ``fill``."""
 
     load: Expr
     source: tuple[Buffer, list[Expr]]
@@ -23,7 +23,7 @@ class Copied:
 
 
 def copied(value: Expr) -> Copied | None:
-    """The parts of a cell's value; None if it is no copy."""
+    """The parts of a cell's value; None if that is no copy."""
     ok, load, fill = T.as_choice(value) or (None, value, None)
     source = T.as_load(load)
     return None if source is None else Copied(load, source, ok, fill)
@@ -43,7 +43,7 @@ def is_run(value: Callable[[Expr], Expr], width: int) -> bool:
 
 
 def some_cell(shape: Sequence[Dim]) -> list[Expr]:
-    """Coordinates of any cell, as :func:`unravel` gives them: 0 on axes of extent 1, where values may be known more closely."""
+    """Coordinates of any cell, as :func:`unravel` gives them: 0 on axes of extent 1, where expressions may be simpler."""
     return [T.const(0) if d == 1 else T.var(f"c{k}") for k, d in enumerate(shape)]
 
 

@@ -19,7 +19,7 @@ Element = Callable[[list[Expr]], Expr]
 
 
 class Vectors:
-    """Each thread moves up to 16 bytes: rows are copied, and vectors divide them evenly."""
+    """Each thread moves up to 16 bytes: copies of rows that vectors divide evenly."""
 
     name = "vectors"
 

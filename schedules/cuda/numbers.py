@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-THREADS_PER_BLOCK = 256  # a multiple of the warp; small enough that eight thread blocks fit a multiprocessor
-# threads that fill a GPU; more would read the indices more often.  Not asked of the GPU: kernels are compiled where there is none
+THREADS_PER_BLOCK = 256
+"""Threads of a thread block: a multiple of the warp, small enough that eight fit a multiprocessor."""
+
 ORDERED_THREADS = 16384
-ORDERED_RANGES = 64  # ranges of an indexed axis where the number of columns is known at run time only
+"""Threads that fill a GPU; more would read the indices more often.  Kernels may be compiled where the GPU is not known."""
+
+ORDERED_RANGES = 64
+"""Ranges of an indexed axis, where the number of columns is known at run time only."""

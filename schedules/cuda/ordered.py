@@ -1,4 +1,4 @@
-"""Scatters in row-major order on cuda: those whose floats would round differently in another, and update computations."""
+"""Scatters in row-major order on cuda: those whose floats would round differently in another order, and update computations."""
 
 from __future__ import annotations
 

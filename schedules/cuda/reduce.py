@@ -1,4 +1,4 @@
-"""Reductions over axes on cuda: a thread per fold, in row-major order, so that results are repeatable."""
+"""Reductions over axes on cuda: a thread per fold, in row-major order, so that results are reproducible."""
 
 from __future__ import annotations
 

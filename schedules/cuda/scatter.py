@@ -2,7 +2,7 @@
 
 All start by copying base to the output (skipped in place) and differ in how points that meet in a cell are kept apart:
 
-* ``Direct``: they were promised not to meet.
+* ``Direct``: ``unique=True`` promises that they do not meet.
 * ``LastWriter`` (update): first the last point of each cell is found with an atomic maximum, then only that point writes.
 * ``Ordered`` (``deterministic=True``, where floats would round differently in another order): a thread owns cells and takes
   their points in row-major order, as on llvm.
@@ -30,7 +30,7 @@ from schedules.runs import is_run, some_cell
 
 
 def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> Stmt:
-    """``totals = base``; nothing where the output is its own base already."""
+    """``totals = base``; nothing where the output holds base already."""
     scratch = totals is not nest.out
 
     def begin(c: list[Expr]) -> Expr:
@@ -107,7 +107,7 @@ class Direct:
 
 
 class LastWriter:
-    """``update``: the point that comes last in row-major order wins, whatever order threads run in.
+    """``update``: the point that comes last in row-major order wins, in whatever order threads run.
 
     An atomic maximum of the points' numbers finds that point; neighbours that always meet the same points share it.
     """

@@ -1,7 +1,7 @@
-"""Scatters that read far more than they write: each thread streams through points of its own, into an accumulator.
+"""Scatters that read far more than they write: each thread streams through its own points, into a privatised accumulator.
 
-A thread that owns rows or columns of the output reads its part of src in pieces, and the hardware fetches what lies between for
-nothing: each of two threads moves nearly all of src.  Here the points are cut into a few chunks instead, as many as sizes alone
+A thread that owns rows or columns of the output reads its part of src in pieces, and the hardware prefetches what lies between
+to no use: each of two threads moves nearly all of src.  Here the points are cut into a few chunks instead, as many as sizes alone
 say, each with a privatised accumulator as large as the output.  These partial results are combined in the order of the chunks, so
 that results are the same for any number of threads; threads beyond the number of chunks share a chunk, each owning a slab of its
 accumulator.
@@ -47,18 +47,18 @@ class Chunked:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not separable(nest, ctx):
             return None
-        points = _RowPoints.of(nest, ctx) or ColumnScatter.of(nest, ctx)
-        if points is None:
+        stream = _RowStream.of(nest, ctx) or ColumnScatter.of(nest, ctx)
+        if stream is None:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
         per_cell, least = POINTS_PER_PARTIAL_CELL, STREAMED_BYTES // nest.dtype.itemsize
-        if not nest.window and assumed(points.extent) < WIDE_AXIS:
+        if not nest.window and assumed(stream.extent) < WIDE_AXIS:
             per_cell, least = POINTS_PER_NARROW_CELL, PARALLEL_POINTS
         count = chunks(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
         worth = pays(ctx, (count, MIN_PARTIALS), (elements, least))
         if worth is False:
             return None
-        stmt = with_kernels(_chunked(nest, ctx, points, count))
+        stmt = with_kernels(_chunked(nest, ctx, stream, count))
         if worth is True:
             return stmt if nest.check is None else Checked(stmt)
         other = OwnedRows(sorts=False).apply(nest, ctx) or OwnerComputes().apply(nest, ctx)
@@ -68,8 +68,8 @@ class Chunked:
         return Checked(T.if_(worth, stmt, checked))
 
 
-class _Points(Protocol):
-    """The points of a scatter, which can be cut."""
+class _Stream(Protocol):
+    """The points of a scatter, in the order in which index and src are read, to be cut into chunks."""
 
     @property
     def extent(self) -> Dim:
@@ -91,15 +91,15 @@ class _Points(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _RowPoints:
-    """Points that are rows of src."""
+class _RowStream:
+    """The rows of src."""
 
     scatter: RowScatter
 
     @staticmethod
-    def of(nest: ScatterNest, ctx: Context) -> _RowPoints | None:
+    def of(nest: ScatterNest, ctx: Context) -> _RowStream | None:
         s = RowScatter.of(nest, ctx)
-        return _RowPoints(s) if s is not None and s.streamed else None
+        return _RowStream(s) if s is not None and s.streamed else None
 
     @property
     def extent(self) -> Dim:
@@ -116,11 +116,11 @@ class _RowPoints:
         return RowTotals(self.scatter, partials, (chunk,)).add_owned(first, last, lo, hi)
 
 
-def _chunked(nest: ScatterNest, ctx: Context, points: _Points, count: Dim) -> Stmt:
+def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> Stmt:
     def statement(chunk_count: Expr) -> Stmt:
         acc = nest.op.reduction.accumulator(nest.dtype)
         partials = ctx.workspace(f"{nest.name}_partials", (count, *nest.shape), acc)
-        return _Chunks(nest, ctx, points, count, chunk_count, acc, partials).statement()
+        return _Chunks(nest, ctx, stream, count, chunk_count, acc, partials).statement()
 
     return T.let("chunks", T.maximum(ctx.sizes(count), T.const(1)), statement)
 
@@ -138,7 +138,7 @@ class _Chunks:
 
     nest: ScatterNest
     ctx: Context
-    points: _Points
+    stream: _Stream
     count: Dim
     chunks: Expr
     acc: DType
@@ -166,7 +166,7 @@ class _Chunks:
 
     def numbered(self, u: Expr, owners: Expr) -> Stmt:
         """The slab of a number, of all slabs of all chunks."""
-        extent = self.ctx.sizes(self.points.extent)
+        extent = self.ctx.sizes(self.stream.extent)
 
         def part(g: Expr, o: Expr) -> Stmt:
             start, end = T.quotient(extent * o, owners), T.quotient(extent * (o + 1), owners)
@@ -176,12 +176,12 @@ class _Chunks:
 
     def slab(self, g: Expr, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)`` of a chunk's accumulator."""
-        start, points = identity(self.nest, self.acc), self.ctx.sizes(self.points.count)
-        clear = self.points.cells(lo, hi, lambda c: T.store(self.partials, [g, *c], start))
+        start, points = identity(self.nest, self.acc), self.ctx.sizes(self.stream.count)
+        clear = self.stream.cells(lo, hi, lambda c: T.store(self.partials, [g, *c], start))
         begin, end = T.quotient(points * g, self.chunks), T.quotient(points * (g + 1), self.chunks)
 
         def add(first: Expr) -> Stmt:
-            return T.let("last", end, lambda last: self.points.add(self.partials, g, first, last, lo, hi))
+            return T.let("last", end, lambda last: self.stream.add(self.partials, g, first, last, lo, hi))
 
         return T.seq(clear, T.let("first", begin, add))
 

@@ -22,7 +22,7 @@ def chunks(points: Dim, cells: Dim, per_cell: int, least: int, most: int) -> Dim
 
 
 def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Expr | bool:
-    """Whether each dimension is at least its number: known now, or an expression for the call."""
+    """Whether each dimension is at least its number: a bool if that is known now, else an expression for run time."""
     unknown = [(d, n) for d, n in conditions if not isinstance(d, int)]
     if any(isinstance(d, int) and d < n for d, n in conditions):
         return False
@@ -30,7 +30,7 @@ def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Expr | bool:
 
 
 def partition_pays(ctx: Context, points: Dim) -> Expr:
-    """Whether the threads had better sort the points by owner than scan all of them, each for its own.
+    """Whether sorting the points by owner is cheaper than a scan of all of them by each thread.
 
     A scan takes each thread SCAN_COST operations a point.  Sorting takes SORT_COST a point among all threads, besides the
     launches: that is less from 10 threads on.

@@ -1,8 +1,7 @@
 """All numbers of the llvm rules: what each counts, and what was measured.
 
-"Operations" are simple scalar operations of one core, of which it does about two in a nanosecond.  Measured on two machines with
-two cores and AVX-512, an EPYC (1 MB of L2 cache a core, 32 MB of L3) and a Xeon (2 MB, 260 MB); benchmarks/NOTES.md has the
-tables.
+*Operations* are simple scalar operations of one core, which does about two in a nanosecond.  Measured on two machines with two
+cores and AVX-512: an EPYC (1 MB of L2 cache per core, 32 MB of L3) and a Xeon (2 MB, 260 MB); benchmarks/NOTES.md has the tables.
 
 Numbers that decide how points are grouped decide how sums of floats round.  They are the same on every machine and for any
 number of threads, so that results are, too.  Numbers that decide only how fast a result comes follow the machine's caches where
@@ -15,10 +14,11 @@ from schedules.rule import Target
 
 # -- the machine
 
-LINE_BYTES = (
-    64  # of a cache line: x86-64's and nearly all of arm64's.  Where lines are longer, some prefetches are redundant
-)
-L2_BYTES = 1 << 20  # of a core's L2 cache, where the target does not say
+LINE_BYTES = 64
+"""Bytes of a cache line: x86-64's and nearly all of arm64's.  Where lines are longer, some prefetches are redundant."""
+
+L2_BYTES = 1 << 20
+"""Bytes of a core's L2 cache, where the target does not say."""
 
 
 def packed_bytes(target: Target) -> int:
@@ -36,96 +36,188 @@ def resident_bytes(target: Target) -> int:
 
 # -- sharing loops among threads (ranges.py)
 
-SERIAL_WORK = 32768  # operations; below, one thread does all: a parallel launch costs the calling thread about 15 us
-INNER_CELLS = 64  # cells that the innermost loops should at least run over, since finding a row costs a division
-AXIS_BLOCK = 4096  # cells of a long innermost axis that make one unit of parallel work
+SERIAL_WORK = 32768
+"""Operations below which one thread does all of them: a parallel launch costs the calling thread about 15 us."""
 
-# -- rows copied (copies.py, kernels.py)
+INNER_CELLS = 64
+"""Cells that the innermost loops should at least run over, since finding a row costs a division."""
 
-MIN_ROW_BYTES = 32  # of a row; a loop over the cells of shorter ones is as good
-# bytes of an output from which it is written by non-temporal stores: more than a core's part of the L3 cache.  100,000 rows of
-# 512 bytes: 2.0 ms, by plain vector stores 2.9
+AXIS_BLOCK = 4096
+"""Cells of a long innermost axis that make one unit of parallel work."""
+
+# -- copies of rows (copies.py, kernels.py)
+
+MIN_ROW_BYTES = 32
+"""Bytes of a row below which a loop over its cells is as good."""
+
 NON_TEMPORAL_BYTES = 8 << 20
-# bytes of a row from which non-temporal stores take whole lines, with a head and a tail of 16 bytes at a time.  Rows of 64
-# bytes: 3.1 ms without, 4.0 with; of 512 the same; of 8 KB: 3.8 and 3.0
+"""Bytes of an output from which it is written by non-temporal stores: more than a core's part of the L3 cache.
+
+100,000 rows of 512 bytes: 2.0 ms, by plain vector stores 2.9.
+"""
+
 WHOLE_LINES_BYTES = 256
-FEW_LINES = (
-    4  # lines of a row that a loop of its own copies.  Rows of 64 bytes, length known at run time: 6.0 -> 4.6 ms
-)
-PREFETCH_LINES = 8  # lines that gs_prefetch_row prefetches at most
-COPY_BLOCK = (
-    80  # rows whose places are found together.  48 to 1,008: the same; this keeps the list below 1 KB, on the stack
-)
-COPY_PREFETCH_DISTANCE = 16  # rows between prefetching one and copying it.  8, 32 or 48: within 3 %, or worse
-# bytes of a row that are prefetched; the hardware's prefetcher fetches the rest.  Rows of 1,200 bytes: 1.66 ms, with 512 1.83
+"""Bytes of a row from which non-temporal stores take whole lines, with a head and a tail of 16 bytes at a time.
+
+Rows of 64 bytes: 3.1 ms without, 4.0 with; of 512 the same; of 8 KB 3.8 and 3.0.
+"""
+
+FEW_LINES = 4
+"""Lines of a row up to which a loop of its own copies it.  Rows of 64 bytes, length known at run time: 6.0 -> 4.6 ms."""
+
+PREFETCH_LINES = 8
+"""Lines that ``gs_prefetch_row`` prefetches at most."""
+
+COPY_BLOCK = 80
+"""Rows whose places are found together: a list of them takes less than 1 KB, so that TVM puts it on the stack.
+
+48 to 1,008: the same.
+"""
+
+COPY_PREFETCH_DISTANCE = 16
+"""Rows between prefetching one and copying it.  8, 32 or 48: within 3 %, or worse."""
+
 COPY_PREFETCH_BYTES = 256
+"""Bytes of a row that are prefetched; the hardware fetches the rest.  Rows of 1,200 bytes: 1.66 ms, with 512 1.83."""
 
-# -- elements picked (elements.py)
+# -- picked elements (elements.py)
 
-PICK_BLOCK = 64  # elements picked between two prefetches
-MIN_PICKED_LINES = 4  # lines of a row from which the next row is prefetched
-# lines of the next row per PICK_BLOCK.  Where more would be needed, few elements are picked from a row, and most of its lines
-# not at all.  1,024 of 4,096 columns of 4,096 rows: 7.4 -> 3.1 ms; all 256 lines of a row at once: 9.2
+PICK_BLOCK = 64
+"""Elements picked between two prefetches."""
+
+MIN_PICKED_LINES = 4
+"""Lines of a row from which the next one is prefetched."""
+
 MAX_PICKED_LINES = 32
-PACKED_COLUMNS = (32, 16)  # columns of a packed block: the first of which a block fits packed_bytes()
-PICKS_PER_PACKED = 4  # packed elements for each that is picked, at most, or packing does not pay (not measured)
-# rows of indices between prefetching one and picking by it: index and result are strided by whole pages.  Into L1 4.4 to 5.4
-# ms, into L2 7.8
+"""Lines of the next row that are prefetched per :data:`PICK_BLOCK`, at most.
+
+Where it would take more, few elements are picked from a row, and most of its lines not needed at all.  1,024 of 4,096 columns
+of 4,096 rows: 7.4 -> 3.1 ms; all 256 lines of a row at once: 9.2.
+"""
+
+PACKED_COLUMNS = (32, 16)
+"""Columns of a packed block: the first of which a block fits :func:`packed_bytes`."""
+
+PICKS_PER_PACKED = 4
+"""Packed elements per picked one up to which packing pays (not measured)."""
+
 INDEX_PREFETCH_DISTANCE = 8
+"""Rows of indices between prefetching one and picking by it: index and result are strided by whole pages.
+
+Into the L1 cache 4.4 to 5.4 ms, into L2 7.8.
+"""
 
 # -- reductions (reduce.py)
 
-# vector registers that hold the accumulators of a tile, of 16, or 32 with AVX-512.  Sums over bags of 64 columns: 1.67 -> 1.38
-# ms
 ACCUMULATOR_REGISTERS = 8
-MIN_COLUMNS = 4  # columns from which folds go side by side (not measured)
-# folds of runs of memory that take turns, since each waits for its own last step.  Sums of rows of 1,000 floats: 0.83 -> 0.146
-# ns an element
+"""Vector registers that hold the accumulators of a tile; there are 16, or 32 with AVX-512.
+
+Sums over bags of rows of 64: 1.67 ms in memory, 1.38 in registers.
+"""
+
+MIN_COLUMNS = 4
+"""Columns from which folds go side by side (not measured)."""
+
 FOLD_CHAINS = 8
-FOLD_PREFETCH_DISTANCE = 16  # rows between prefetching one and folding it: 1.38 -> 1.10 ms.  10 to 32: within 3 %
-PREFETCHED_TENSORS = 4  # tensors of which rows are prefetched, at most: a core waits for about ten lines at a time
+"""Folds of runs of memory that take turns, since each waits for its own last step.
 
-# -- scatters of rows (staged.py, owned.py, partition.py)
+Sums of rows of 1,000 floats: 0.83 -> 0.146 ns per element.
+"""
 
-# points whose indices are resolved together: a list of them takes 8 KB, so that two fit the L1 cache beside the rows
+FOLD_PREFETCH_DISTANCE = 16
+"""Rows between prefetching one and folding it.  Sums over bags: 1.38 -> 1.10 ms; 10 to 32: within 3 %."""
+
+PREFETCHED_TENSORS = 4
+"""Tensors of which rows are prefetched, at most (not measured)."""
+
+# -- scatters of rows (staged.py, owned.py, partition.py, scatter.py)
+
 POINT_BLOCK = 1024
-ROW_PREFETCH_DISTANCE = 8  # points between prefetching a row and adding to it
-# points; below, one thread takes all of them in row-major order.  "add elements" of rows of 16, 10^5 points: 4.93 -> 0.95 ns a
-# point
-PARALLEL_POINTS = 32768
-MAX_OWNERS = 64  # threads among which points are sorted by owner: their counts are a table of 64 x 64
-SORT_BLOCK = 1 << 17  # points that are sorted at a time: half a megabyte of positions
-SCAN_COST = 3  # operations that it takes to see that a point belongs to another thread
-SORT_COST = 20  # operations per point that sorting takes, which reads it twice and divides it by the rows of an owner
-SORT_LAUNCH_COST = 90_000  # operations: three parallel launches for each SORT_BLOCK
-WIDE_AXIS = 64  # extent from which an axis gives every thread enough to own
-# threads from which each scans all points for single elements in rows of its own: two mispredict half of the points and take
-# 4.7 ns a point, where one alone takes 1.5
+"""Points whose indices are resolved together: a list of them takes 8 KB, so that two fit the L1 cache beside the rows."""
+
+ROW_PREFETCH_DISTANCE = 8
+"""Points between prefetching a row and adding to it."""
+
+MAX_OWNERS = 64
+"""Threads among which points are sorted by owner: their counts are a table of 64 x 64."""
+
+SORT_BLOCK = 1 << 17
+"""Points that are sorted at a time: half a megabyte of positions."""
+
+SCAN_COST = 3
+"""Operations that it takes to see that another thread owns a point's row."""
+
+SORT_COST = 20
+"""Operations of sorting per point, which is read twice, and whose row is divided by the rows of an owner."""
+
+SORT_LAUNCH_COST = 90_000
+"""Operations of one core during the three parallel launches per :data:`SORT_BLOCK`."""
+
+WIDE_AXIS = 64
+"""Extent from which an axis gives every thread enough to own."""
+
 MIN_SCANNING_THREADS = 8
+"""Threads from which each scans all points for single elements that it owns.
+
+Two mispredict every second point and take 4.7 ns per point, where one alone takes 1.5.
+"""
 
 # -- privatised accumulators (privatised.py, chunked.py): these decide how sums of floats round
 
-MIN_CHUNKS = 4  # chunks, below which too few threads would share the points
-MAX_CHUNKS = 64  # chunks into which points are cut, hence threads that can share them
-MIN_PARTIALS = (
-    2  # the same where each accumulator is as large as the output and no cache holds it: clearing and summing cost more
-)
+PARALLEL_POINTS = 32768
+"""Points below which they are neither cut into chunks nor sorted by owner.
+
+Single elements into rows of 16, 10^5 points: 4.93 -> 0.95 ns per point.
+"""
+
+MIN_CHUNKS = 4
+"""Chunks below which too few threads would share the points."""
+
+MAX_CHUNKS = 64
+"""Chunks into which points are cut at most, hence threads that can share them."""
+
+MIN_PARTIALS = 2
+"""As :data:`MIN_CHUNKS`, where an accumulator is as large as the output and no cache holds it: it costs more to clear and sum."""
+
 MAX_PARTIALS = 4
-POINTS_PER_CELL = (
-    4  # points of a chunk for each cell of its accumulator, which is cleared and summed once: a tenth of the work
-)
-POINTS_PER_PARTIAL_CELL = 8  # the same where no cache holds the accumulator
-POINTS_PER_NARROW_CELL = 4  # the same where a row is too narrow to be shared by columns: one thread would do everything
-PRIVATISED_CELLS = 65536  # cells of an accumulator that a core's L2 cache holds: half a megabyte of float64
-# neighbouring points go to different accumulators, since an addition to the cell stored last waits for that store.  4,000,000
-# points into one cell: 13 -> 3.9 ms
+"""As :data:`MAX_CHUNKS`, there."""
+
+POINTS_PER_CELL = 4
+"""Points of a chunk per cell of its accumulator, which is cleared and summed once: a tenth of the work."""
+
+POINTS_PER_PARTIAL_CELL = 8
+"""As :data:`POINTS_PER_CELL`, where no cache holds the accumulator."""
+
+POINTS_PER_NARROW_CELL = 4
+"""The same where rows are too narrow to be shared by columns, so that otherwise one thread would do everything."""
+
+PRIVATISED_CELLS = 65536
+"""Cells of an accumulator that a core's L2 cache holds: half a megabyte of float64."""
+
 ACCUMULATOR_WAYS = 4
-# points between prefetching more of index and src, POINT_BLOCK points ahead.  4,000,000 points into 4,096 cells: 3.1 -> 1.8 ms
+"""Accumulators that neighbouring points go to in turns, since an addition to the cell stored last waits for that store.
+
+4,000,000 points into one cell: 13 -> 3.9 ms.
+"""
+
 STREAM_BLOCK = 64
-SUM_TILE = 128  # cells whose accumulators are summed side by side: at most 1 KB, on the stack
-# bytes of src from which each thread must read one contiguous range of it: less stays in the L3 cache.  51 MB by two threads:
-# 44 GB/s in halves, 19.5 by interleaved rows
+"""Points between two prefetches of index and src, each :data:`POINT_BLOCK` points ahead.
+
+4,000,000 points into 4,096 cells: 3.1 -> 1.8 ms.
+"""
+
+SUM_TILE = 128
+"""Cells whose accumulators are summed side by side: at most 1 KB, on the stack."""
+
 STREAMED_BYTES = 8 << 20
-# bytes of index and src between prefetching a line and using it; it is prefetched at twice and at half that distance, too,
-# since CPUs drop prefetches when busy.  elements_add_first: once 12.6 ms, twice 10.0, three times 8.9
+"""Bytes of src from which each thread must read one contiguous range of it: less stays in the L3 cache.
+
+51 MB by two threads: 44 GB/s in halves, 19.5 by interleaved rows.
+"""
+
 STREAM_PREFETCH_BYTES = 4096
+"""Prefetch distance in index and src, in bytes.
+
+Lines are prefetched at twice and at half that distance, too, since CPUs drop prefetches when busy: elements_add_first once
+12.6 ms, twice 10.0, three times 8.9.
+"""

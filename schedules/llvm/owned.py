@@ -234,7 +234,7 @@ def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
         return None
     row = ctx.sizes(s.width * nest.dtype.itemsize)
     non_temporal = ctx.sizes(product(nest.shape) * nest.dtype.itemsize) >= NON_TEMPORAL_BYTES
-    # by way of uint64, or NarrowDataType may pass an int32, with which the kernel is another function
+    # through uint64, or NarrowDataType may pass an int32, for which the kernel is not declared
     nbytes = T.cast("int64", T.cast("uint64", (hi - lo) * row))
     copy = copy_row(T.address_of(nest.out, *first), T.address_of(source, *first), nbytes, non_temporal)
     return T.seq(copy, store_fence())

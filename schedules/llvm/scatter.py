@@ -1,12 +1,12 @@
-"""Scatters on llvm, whatever they are: owner computes.  The rules before this one take those that they know better ways for.
+"""Scatters on llvm, all that are left: owner computes.  The rules before this one take those for which there are faster ways.
 
 Each thread owns a slab of the output, ``lo <= coordinate < hi`` on one axis.  It copies base into its slab and then takes all
 points in row-major order, applying those that fall into the slab.  No two threads write the same cell and every cell sees its
 points in row-major order, so the result is bitwise the same for any number of threads, without atomics.
 
-What the owned axis is decides what the slab costs.  A shared axis, or a window axis outside the grid's loops, just shortens
-a loop: each thread sees only its own points.  On an indexed axis every thread reads every index, which is cheap while an
-index is small beside the slice it moves.
+The kind of the owned axis decides what a slab costs.  A shared axis, or a window axis outside the grid's loops, just shortens a
+loop: each thread visits its own points only.  On an indexed axis every thread reads every index, which is cheap where an index
+is small beside the slice that it moves.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from schedules.llvm.ranges import shared_range
 from schedules.loops import assumed, box, storage
 from schedules.rule import Context
 
-Known: TypeAlias = dict[Place, Expr]
+Position: TypeAlias = dict[Place, Expr]
 """The coordinates of a point on those of its axes whose loops have been opened."""
 
 
@@ -141,7 +141,7 @@ class Slab:
 
     def statement(self) -> Stmt:
         """Everything about these cells."""
-        points = Points(self, _last_grid(self.nest.op.addressing.map.layout))
+        points = PointLoops(self, _last_grid(self.nest.op.addressing.map.layout))
         return T.seq(self.begin(), self.clear(), points.loops(0, {}), self.settle())
 
     def cells(self, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
@@ -188,7 +188,7 @@ class Slab:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class PointLoops:
     """The points that fall into a slab, in row-major order.
 
     Attributes:
@@ -198,13 +198,13 @@ class Points:
     slab: Slab
     last_grid: int
 
-    def loops(self, k: int, at: Known) -> Stmt:
+    def loops(self, k: int, at: Position) -> Stmt:
         """Loops from the k-th axis of the points on."""
         if k == self.last_grid + 1:
             return self.grid_point(at)
         return self.loop(k, at, lambda more: self.loops(k + 1, more))
 
-    def loop(self, k: int, at: Known, body: Callable[[Known], Stmt]) -> Stmt:
+    def loop(self, k: int, at: Position, body: Callable[[Position], Stmt]) -> Stmt:
         """The loop over the k-th axis of the points: over the slab only, where that is the owned axis."""
         nest, source = self.slab.nest, self.slab.source
         m = nest.op.addressing.map
@@ -218,7 +218,7 @@ class Points:
             return T.for_range(self.slab.lo, T.minimum(self.slab.hi, extent), lambda i: body({**at, key: i}), name)
         return T.for_(extent, lambda i: body({**at, key: i}), name)
 
-    def grid_point(self, at: Known) -> Stmt:
+    def grid_point(self, at: Position) -> Stmt:
         """What one index vector moves."""
         nest = self.slab.nest
         grid = [at["index", j] for j in nest.op.addressing.map.grid_axes]
@@ -231,7 +231,7 @@ class Points:
 
         return named(0, [])
 
-    def taken(self, at: Known, grid: list[Expr], starts: list[Expr], ok: Expr | None) -> Stmt:
+    def taken(self, at: Position, grid: list[Expr], starts: list[Expr], ok: Expr | None) -> Stmt:
         """The slice that begins at ``starts``, if it is not dropped and may be in the slab."""
         nest, source, counts = self.slab.nest, self.slab.source, self.slab.partial.counts
         conditions = [ok]
@@ -250,7 +250,7 @@ class Points:
 
         return T.if_(T.all_of(conditions), T.let("hits", T.load(counts, *place), counted))
 
-    def windows(self, k: int, at: Known, grid: list[Expr], starts: list[Expr], hits: Expr | None) -> Stmt:
+    def windows(self, k: int, at: Position, grid: list[Expr], starts: list[Expr], hits: Expr | None) -> Stmt:
         """Loops over a slice, from the k-th axis of the points on."""
         nest = self.slab.nest
         if k < len(nest.op.addressing.map.layout):
