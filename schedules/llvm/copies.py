@@ -1,7 +1,8 @@
 """Copies of rows: gathers whose slices are runs of memory.
 
 A block of rows at a time: a loop without branches, which LLVM vectorises, resolves and checks their indices and makes a list of
-where the rows begin; a second loop copies them, and prefetches those that stand some places further in the list.
+where the rows begin; a second loop copies them, and prefetches those that stand some places further in the list.  Large results
+are written by non-temporal stores.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from schedules.runs import Copied, common_axes, copied
 
 
 class Copies:
-    """Rows of at least :data:`MIN_ROW_BYTES` that are copies of rows; large results are written by non-temporal stores."""
+    """See the module's text."""
 
     name = "copies"
 
