@@ -32,14 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile, print and save; 1 where the model cannot be compiled."""
     try:
-        compile(options)
+        compile_model(options)
     except GSError as e:
         print(f"gscompile: compile: {options.model}: {e}", file=sys.stderr)
         return 1
     return 0
 
 
-def compile(options: argparse.Namespace) -> None:
+def compile_model(options: argparse.Namespace) -> None:
     from gscompile.onnx import import_model  # needs the extra [onnx]
 
     target, shapes = target_of(options.target), dict(shape_of(s) for s in options.shape)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.commands import demo
+from gscompile.commands import demo, demo_parts
 from gscompile.commands.main import main
 
 
@@ -39,7 +39,7 @@ def test_demo_succeeds_and_shows_its_pieces(capsys: pytest.CaptureFixture[str]) 
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
-@pytest.mark.parametrize("part", [demo.design_document, demo.karate_club, demo.random_graph])
+@pytest.mark.parametrize("part", [demo_parts.design_document, demo_parts.karate_club, demo_parts.random_graph])
 def test_a_part_notices_a_wrong_result(
     part: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,7 +53,7 @@ def test_a_part_notices_a_wrong_result(
 
     monkeypatch.setattr(gs.Module, "_call", wrong)
     monkeypatch.setattr(gs.Module, "_remember", lambda *_: None)  # so that every call comes there
-    monkeypatch.setattr(demo, "PARTS", (("This part", part),))
+    monkeypatch.setattr(demo_parts, "PARTS", (("This part", part),))
     assert main(["demo"]) == 1
     out, err = capsys.readouterr()
     assert "   WRONG: " in out and "Everything" not in out
@@ -64,7 +64,7 @@ def test_the_cuda_part_notices_a_missing_kernel(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(gs.Module, "source", lambda self, kind="tir": "// nothing")
-    assert not demo.cuda_kernel()
+    assert not demo_parts.cuda_kernel()
     assert "   WRONG: one kernel takes a message from x to the sums: 0 kernels do" in capsys.readouterr().out
 
 
@@ -72,7 +72,7 @@ def test_a_part_notices_a_second_kernel(capsys: pytest.CaptureFixture[str]) -> N
     b = gs.Builder()
     x = b.input("x", (5,), "float32")
     b.output(b.exp(x), b.neg(x))
-    assert not demo.check_kernels(b.build())
+    assert not demo_parts.check_kernels(b.build())
     assert "WRONG" in capsys.readouterr().out
 
 
@@ -80,10 +80,10 @@ def test_check_equal_names_the_first_difference(capsys: pytest.CaptureFixture[st
     want = np.zeros((2, 3))
     got = want.copy()
     got[1, 2] = 7
-    assert demo.check_equal("same", want, want)
-    assert not demo.check_equal("cells", got, want)
-    assert not demo.check_equal("nan", want * np.nan, want)
-    assert not demo.check_equal("shape", got[:1], want)
+    assert demo_parts.check_equal("same", want, want)
+    assert not demo_parts.check_equal("cells", got, want)
+    assert not demo_parts.check_equal("nan", want * np.nan, want)
+    assert not demo_parts.check_equal("shape", got[:1], want)
     assert capsys.readouterr().out.splitlines() == [
         "   ok: same",
         "   WRONG: cells: 1 of 6 cells differ; at [1, 2] 7.0 instead of 0.0",
@@ -94,18 +94,20 @@ def test_check_equal_names_the_first_difference(capsys: pytest.CaptureFixture[st
 
 def test_long_code_is_folded_and_cut() -> None:
     code = "void f(float* __restrict__ p) {\n" + "  p[((int64_t)threadIdx.x)] = (p[0] + (int64_t)1);\n" * 60 + "}"
-    lines = demo.excerpt(code).splitlines()
+    lines = demo_parts.excerpt(code).splitlines()
     assert lines[:2] == ["void f(float* __restrict__ p) {", "  p[threadIdx.x] = (p[0] + 1);"]
-    assert len(lines) == demo.CUDA_LINES + 1
+    assert len(lines) == demo_parts.CUDA_LINES + 1
     assert lines[-1] == "... (22 more lines)"
-    folded = demo.excerpt("  void g(" + ", ".join(f"float* __restrict__ p{k}" for k in range(9)) + ")").splitlines()
+    folded = demo_parts.excerpt(
+        "  void g(" + ", ".join(f"float* __restrict__ p{k}" for k in range(9)) + ")"
+    ).splitlines()
     assert len(folded) > 1
-    assert all(len(line) <= demo.WIDTH and not line.endswith("*") for line in folded)
+    assert all(len(line) <= demo_parts.WIDTH and not line.endswith("*") for line in folded)
     assert all(line.startswith("      float*") for line in folded[1:])
 
 
 def test_karate_club() -> None:
-    edges = demo.karate_edges()
+    edges = demo_parts.karate_edges()
     assert edges.shape == (78, 2)
     assert edges.dtype == np.int64
     pairs = {(int(a), int(b)) for a, b in edges}
@@ -155,7 +157,7 @@ def test_errors_become_exit_statuses(
     def fail() -> bool:
         raise error
 
-    monkeypatch.setattr(demo, "PARTS", (("This part", fail),))
+    monkeypatch.setattr(demo_parts, "PARTS", (("This part", fail),))
     assert main(["demo"]) == status
     assert capsys.readouterr().err == message
 
@@ -164,14 +166,14 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> bool:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(demo, "PARTS", (("This part", fail),))
+    monkeypatch.setattr(demo_parts, "PARTS", (("This part", fail),))
     with pytest.raises(ZeroDivisionError):
         main(["demo"])
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     program = (
-        "from gscompile.commands import demo, main; demo.PARTS = (('Nothing', lambda: True),); "
+        "from gscompile.commands import demo_parts, main; demo_parts.PARTS = (('Nothing', lambda: True),); "
         "raise SystemExit(main.main(['demo']))"
     )
     command = [sys.executable, "-c", program]
