@@ -102,7 +102,7 @@ for n, m, k in ((5, 16, 32), (7, 1, 3), (50, 33, 17), (3, 4, 0), (600, 500, 700)
         assert np.array_equal(squares(A, at), A[at].T)
 gs.set_num_threads(threads)
 
-# 4. Where a rule returns None, the next one is asked
+# 4. Where a rule returns None, the next one is tried
 #
 # The same rule in front of a graph without a transposition, of one with a scatter, and of another target: nothing changes.
 

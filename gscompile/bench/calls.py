@@ -74,7 +74,7 @@ def builds(w: Workload, most: int | None) -> list[float]:
     shapes = {name: (x.shape, x.dtype) for name, x in w.arrays(most=most).items()}
     found = []
     for k in range(BUILDS + 1):
-        # memory that is not touched is not taken
+        # pages that are never written take no memory
         like = {name: np.empty([n - k if n > 100 else n for n in shape], t) for name, (shape, t) in shapes.items()}
         begin = time.perf_counter()
         w.builder(like).build()

@@ -35,7 +35,7 @@ class Absent:
 
 
 class Contender:
-    """A peer in a process of its own, which starts when it is first asked for something, again if it has ended.
+    """A peer in a process of its own, started at the first request, and again after it has ended.
 
     Args:
         peer: what to run; unpickled in the process.

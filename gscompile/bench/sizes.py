@@ -44,7 +44,7 @@ OPERATORS = ("gather rows", "gather elements", "gather points", "add rows", "add
 
 
 def measure(request: Request) -> list[Row]:
-    """Rows: ``operator``, ``points``, ``ms`` of gscompile and, where it is quick enough, NumPy.
+    """Rows: ``operator``, ``points``, ``ms`` of gscompile and, where it is fast enough, NumPy.
 
     The result is compared with NumPy's, or, where that is too slow, a part of it is.  Two sizes to a decade.  A size that half
     of the free memory cannot hold has ``ms`` empty and ``bytes`` that it would take.

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 SLICE_MS = 20.0  # of one contender in one round
-SETTLED_MS, LOOKS = 2.0, 250  # how long a process must be idle to be settled, and how often that is looked for
+SETTLED_MS, POLLS = 2.0, 250  # how long a process must be idle to be settled, and how often that is polled
 Timer: TypeAlias = Callable[[int], float]
 """(number of calls) -> milliseconds of one."""
 
@@ -51,7 +51,7 @@ def time_calls(run: Callable[[], Any], calls: int) -> float:
 
 def settle() -> None:
     """Wait until this process's threads, some of which wait for more work by spinning for up to 0.2 s, have fallen asleep."""
-    for _ in range(LOOKS):
+    for _ in range(POLLS):
         before = time.process_time()
         time.sleep(SETTLED_MS / 1e3)
         if time.process_time() - before < SETTLED_MS / 1e4:

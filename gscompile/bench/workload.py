@@ -23,8 +23,8 @@ Extents: TypeAlias = tuple[int, ...]
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "float64": 1e-10}
 
 
-# Numbers are drawn once, and then again and again the same: drawing takes longer than all else.  No row repeats where it could
-# be taken for another, since this is prime.
+# Numbers are drawn once and reused: drawing takes longer than everything else.  Since this is prime, no row repeats where it
+# could be taken for another.
 BLOCK = 1_000_003
 
 
@@ -86,7 +86,7 @@ def distinct(rng: np.random.Generator, size: int, shape: Extents) -> Any:
 
 
 def all_equal(rng: np.random.Generator, size: int, shape: Extents) -> Any:
-    """One index, again and again."""
+    """One index, repeated."""
     return np.full(shape, size // 2)
 
 

@@ -29,7 +29,7 @@ WORKLOADS = _named(
         gather("elements_first", (4096, 1024), (4096, 1024), 0),
         gather_nd("nd_slices", (8, 128, 128, 64), 3, 100_000),
         gather_nd("nd_points", (1024, 1024), 2, 1_000_000),
-        # no duplicates: most peers leave it to chance which of several rows stays
+        # no duplicates: with most peers it is undefined which of several rows stays
         put("scatter_nd_rows", (214_272, 64), 30_000, draw=distinct),
         put("index_add_rows", (10_000, 64), 200_000, "add", zipf(0.8)),
         put("index_add_sorted", (10_000, 64), 200_000, "add", ascending(zipf(0.8))),

@@ -8,9 +8,9 @@
 ``scatter_assign``, ``scatter_add``        shipped; ``scatter_add`` on cuda only, here everywhere
 =========================================  =================================================================================
 
-CINN's gathers check no index and read what lies there.  Here an index out of range, negative ones included, gives 0, which is
+CINN's gathers check no index and read whatever lies there.  Here an index out of range, negative ones included, gives 0, which is
 what the document's own example B_2 prints.  Its scatters search the index for each element of the result, so that an index
-out of range is never found: its value is dropped, here too.  Of several values for one element the last one stays.
+out of range is never found: its value is dropped, here too.  Of several values for one element the last one wins.
 
 CINN casts an index to int32; here it has any integer dtype and means its value.
 """
@@ -54,7 +54,7 @@ def gather(x: Tensor, index: Tensor, dim: int | None = None, *, axis: int | None
 def gather_nd(x: Tensor, index: Tensor, dims: Sequence[int] | None = None) -> Value:
     """Index vectors along index's last axis.  An index out of range gives 0.
 
-    With dims: component k is for axis ``dims[k]``, every other axis of x goes with the axis of index at its place; index has
+    With dims: component k is for axis ``dims[k]``, every other axis of x is paired with index's axis in the same place; index has
     x's rank plus one, and the result is ``index.shape[:-1]``.
     Without: the first axes of x, and the rest are slices: ``index.shape[:-1] + x.shape[m:]``, as shipped.  (The document's
     default, ``dims=range(m)`` with the other axes elementwise, must be written out.)

@@ -3,18 +3,18 @@
 ``at(x)[idx].add(y)`` is ``x.at[idx].add(y)``; the ``segment_*`` functions are those of ``jax.ops``.
 
 ``mode``: ``"clip"`` brings an index to the nearest position, ``"fill"`` and ``"drop"`` (the same) give the fill value, or drop
-the update, and ``"promise_in_bounds"`` is a promise, which where it is broken does what ``"clip"`` does.  Without a mode, reading
+the update, and ``"promise_in_bounds"`` is a promise, which, if broken, does what ``"clip"`` does.  Without a mode, reading
 through ``at`` clips and writing drops, and ``take`` and ``take_along_axis`` fill: NaN, the smallest value of a signed and the
 largest of an unsigned integer, True.
 
 A negative index counts from the end, once, before that; in ``take`` only where it fills, in ``segment_*`` never.
 
 Dtypes are kept, as JAX does with ``jax_enable_x64``.  Indices have any integer dtype.  As in JAX, the extent is added to a
-negative index in the index's own dtype (in ``take_along_axis`` in int32), and what comes out is cut to 32 bits, but where it is
-only clipped: of an axis that is too long for the index's dtype another element is taken, or the index is refused.
+negative index in the index's own dtype (in ``take_along_axis`` in int32), and the result is cut to 32 bits, unless it is only
+clipped: on an axis too long for the index's dtype another element is taken, or the index is refused.
 
 ``indices_are_sorted`` has no effect; ``unique_indices`` is a promise.  Updates that meet in one element are combined in their
-row-major order, of those that replace the last one stays; JAX leaves the order open, and does this on the CPU.  Sums and
+row-major order, of those that replace, the last one wins; JAX leaves the order open, and does the same on the CPU.  Sums and
 products of 16-bit floats round at every step (on cuda, here, once), and -0.0 is less than 0.0.
 """
 

@@ -2,8 +2,8 @@
 
 Indices have any numeric dtype, floats included, which are truncated.  Where MXNet reads or writes memory outside a tensor
 (gather_nd in 1.6, scatter_nd in every version), an index out of range raises BoundsError.  In 1.9 a negative coordinate of
-gather_nd counts from the end; so does one of scatter_nd here.  ``sparse_grad`` only concerns gradients and is accepted without
-effect.
+gather_nd counts from the end; so does one of scatter_nd here.  ``sparse_grad`` only concerns gradients and is accepted and
+ignored.
 """
 
 from __future__ import annotations

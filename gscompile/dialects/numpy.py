@@ -3,12 +3,12 @@
 ``mode``: with ``"raise"`` a negative index counts from the end and one out of range is an error; ``"wrap"`` takes an index
 modulo the extent; ``"clip"`` brings it to the nearest position, so that a negative one means 0.
 
-An index is cast to int64, as NumPy's are to intp.  Where NumPy does not look at the indices because there is nothing to
-take, neither does this; of a size that is known only at run time that cannot be told, and they are looked at.
+An index is cast to int64, as NumPy's are to intp.  Where there is nothing to take NumPy does not check
+the indices, and neither does this; where a size known only at run time decides whether there is, they are checked.
 
 ``put``, ``put_along_axis`` and ``ufunc_at`` change an array in place and return None; given values of a builder, which cannot
-change, they return the new one.  Where an index is out of range nothing has been written; NumPy's ``put`` has then written what
-came before it.
+change, they return the new one.  An index out of range leaves the array as it was; NumPy's ``put`` has by then written what came
+before it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value
     """Write v, repeated as often as needed, to the elements of a, taken flat, at ind.
 
     ind: any integer but uint64, or bool, of any shape.  v is cast to a's dtype, and may be longer than ind; where it is
-    empty nothing is written.  The last of several values for one element stays.
+    empty nothing is written.  The last of several values for one element wins.
     """
     b = builder_of(a)
     policy = _mode("put", mode)
@@ -142,7 +142,7 @@ def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value
 def put_along_axis(arr: Tensor, indices: Tensor, values: Tensor | float, axis: int | None) -> Value:
     """``arr[i][indices[i][j][k]][k] = values[i][j][k]`` for axis = 1; values are cast and broadcast.
 
-    indices: as in :func:`take_along_axis`.  The last of several values for one element stays.
+    indices: as in :func:`take_along_axis`.  The last of several values for one element wins.
     """
     b = builder_of(arr)
     flat, index, map = _along("put_along_axis", arr, indices, axis)

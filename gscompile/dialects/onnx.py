@@ -4,8 +4,8 @@
 GatherND, ScatterElements and ScatterND from 11, ``batch_dims`` from 12, ``reduction`` from 16, its max and min from 18,
 TensorScatter from 24) and which dtypes (bfloat16 from 13).
 
-Where the specification is silent, ONNX Runtime's CPU decides: a negative index counts from the end in every operator set, in
-the first too; an index out of range is an error.  Duplicates are combined in row-major order of the indices, so that without
+Where the specification is silent, ONNX Runtime's CPU decides: a negative index counts from the end in every operator set, the
+first included; an index out of range is an error.  Duplicates are combined in row-major order of the indices, so that without
 a reduction the last one wins; ONNX leaves both open.  max and min keep what is there only if it is larger, or smaller, than what
 arrives: NaN replaces it, and is replaced by what comes next.  Sums and products of 16-bit floats, which ONNX Runtime's CPU does
 not reduce, round at every step, as the reference evaluator's (on cuda once).
@@ -76,7 +76,7 @@ def GatherElements(data: Tensor, indices: Tensor, axis: int = 0, *, opset: int =
     """``out[i][j][k] = data[indices[i][j][k]][j][k]`` for axis = 0; opsets 11, 13.
 
     indices: int32 or int64, of data's rank, on the other axes at most data's extents.  The reference evaluator demands equal
-    extents, takes indices out of range modulo the extent, and fails on axes longer than 64; this is as ONNX Runtime.
+    extents, takes indices out of range modulo the extent, and fails on axes longer than 64; this follows ONNX Runtime.
     """
     number = _opset("GatherElements", opset, 11)
     _need_data("GatherElements", "data", data, number)

@@ -5,7 +5,7 @@ A function is an operation's name in the Python opsets with the version of its s
 
 Indices mean their value, whatever their dtype: the CPU plugin cuts 64-bit ones to 32 bits.  Duplicates are combined in the
 order of the index.  Where the plugin reads memory outside a tensor, or with one thread gives what its output happened to
-hold, an index out of range raises BoundsError here.  A Gather without indices, which ends the plugin's process, is empty.
+hold, an index out of range raises BoundsError here.  A Gather without indices, which crashes the plugin's process, is empty.
 Sums of 16-bit floats accumulate in float32 and round once.
 """
 
@@ -51,7 +51,7 @@ def _index(op: str, indices: Value, dtypes: Sequence[str] = INTEGERS) -> Value:
 def gather_1(data: Tensor, indices: Tensor, axis: int) -> Value:
     """Gather-1: slices of data along axis; an index that is negative or too large gives zeros.
 
-    (Of data with one axis the plugin may give what lies beside it in memory.)
+    (For data of rank 1 the plugin may return the memory beside it.)
 
     data: rank 1 or more; indices: any integer dtype; ``out.shape = data.shape[:axis] + indices.shape + data.shape[axis + 1:]``.
     """
@@ -66,7 +66,7 @@ def gather_7(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> V
 
 @eager
 def gather_8(data: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> Value:
-    """Gather-8: :func:`gather_7` where a negative index counts from the end, once; out of range it gives zeros."""
+    """Gather-8: :func:`gather_7` where a negative index counts from the end, once; one out of range gives zeros."""
     return _gather("gather_8", data, indices, axis, batch_dims, negative=True)
 
 
@@ -80,8 +80,8 @@ def _gather(op: str, data: Value, indices: Value, axis: int, batch_dims: int, ne
 def gather_elements_6(data: Tensor, indices: Tensor, axis: int = 0) -> Value:
     """GatherElements-6: ``out[i][j][k] = data[indices[i][j][k]][j][k]`` for axis = 0.
 
-    indices: int32 or int64, data's rank, 1 or more, and its extents on the other axes.  A negative index counts from the end,
-    out of range it is an error.
+    indices: int32 or int64, data's rank, 1 or more, and its extents on the other axes.  A negative index counts from the end;
+    one out of range is an error.
     """
     indices = _index("gather_elements_6", indices, _INDEX)
     a = _like_data("gather_elements_6", data, indices, axis)
@@ -113,7 +113,7 @@ def gather_nd_8(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
     """GatherND-8: slices of data at the index vectors along indices' last axis.
 
     indices: any integer dtype, rank 1 or more; ``out.shape = indices.shape[:-1] + data.shape[batch_dims + m:]`` for vectors of
-    length m, at least 1 (without components the plugin's result is not determined); ``batch_dims`` less than both ranks.  A
+    length m, at least 1 (without components the plugin's result is undefined); ``batch_dims`` less than both ranks.  A
     negative index counts from the end.  An index out of range is an error here; the plugin reads memory outside data.
     """
     return _gather_nd("gather_nd_8", data, indices, batch_dims)
@@ -142,8 +142,8 @@ def _need_components(op: str, indices: Value) -> None:
 def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end_token: Tensor) -> Value:
     """GatherTree-1: whole beams of a beam search, traced back from each beam's last step.
 
-    step_ids, parent_idx: (max_time, batch, beam), max_time fixed; max_seq_len: (batch,); end_token: a scalar; all of one dtype,
-    any number.  A beam's path starts at step ``min(max_time, max_seq_len) - 1``; what follows that, and what follows the first
+    step_ids, parent_idx: (max_time, batch, beam), max_time fixed; max_seq_len: (batch,); end_token: a scalar; all of one
+    numeric dtype.  A beam's path starts at step ``min(max_time, max_seq_len) - 1``; what follows that, and what follows the first
     end_token on a path, is end_token.  A sequence of length 0 or less is all end_token, where the plugin leaves its output as
     it was.  A parent out of ``[0, beam)`` that a path visits is an error, where the plugin reads memory outside step_ids.
     """
@@ -165,7 +165,7 @@ def gather_tree_1(step_ids: Tensor, parent_idx: Tensor, max_seq_len: Tensor, end
     last = b.reshape(b.minimum(b.cast(max_seq_len, "int64"), time) - 1, (1, batch, 1))
     t, own = b.iota(step_ids.shape, axis=0), b.iota(step_ids.shape, axis=2)
     parent = b.cast(parent_idx, "int64")
-    # came[t]: whose step t the beams of step t + 1 go on from; with each round those of twice as many steps later.
+    # came[t]: the beam at step t that each beam at step t + 1 continues; each round doubles the number of steps between
     came = _later(b.where(t > last, own, parent), own, 1)
     for k in range((time - 1).bit_length()):
         came = b.gather(came, _later(came, own, 1 << k), 2, bounds="clip", negative=False)
@@ -203,7 +203,7 @@ def scatter_elements_update_3(data: Tensor, indices: Tensor, updates: Tensor, ax
     """ScatterElementsUpdate-3: ``out = data; out[indices[i][j][k]][j][k] = updates[i][j][k]`` for axis = 0.
 
     indices: any integer dtype, data's rank, 1 or more, on the other axes at most data's extents (the plugin lets longer ones run
-    into the next row); updates: data's dtype, indices' shape.  A negative index counts from the end, out of range it is an
+    into the next row); updates: data's dtype, indices' shape.  A negative index counts from the end; one out of range is an
     error.  The last of duplicates wins.
     """
     return _scatter_elements("scatter_elements_update_3", data, indices, updates, axis, "none", True)
@@ -264,8 +264,8 @@ def scatter_nd_update_3(data: Tensor, indices: Tensor, updates: Tensor) -> Value
     """ScatterNDUpdate-3 (``openvino.opset4`` in Python): a copy of data with updates at index vectors.
 
     data: rank 1 or more; indices: int32 or int64, rank 1 or more; updates: data's dtype, ``updates.shape = indices.shape[:-1] +
-    data.shape[m:]`` for vectors of length m, at least 1 (without components the plugin's result is not determined).  A negative
-    index counts from the end, out of range it is an error.  The last of duplicates wins.
+    data.shape[m:]`` for vectors of length m, at least 1 (without components the plugin's result is undefined).  A negative
+    index counts from the end; one out of range is an error.  The last of duplicates wins.
     """
     return _scatter_nd("scatter_nd_update_3", data, indices, updates, "none")
 

@@ -1,9 +1,9 @@
 """PaddlePaddle: ``paddle.gather``, ``paddle.scatter`` and their kin, as PaddlePaddle 3.3 computes them on the CPU.
 
 Indices are int32 or int64; a negative one counts from the end, once, and one out of range is an error.  A gather from an empty
-axis raises BoundsError, where Paddle returns memory that is not the tensor's.  Data of every dtype is taken by gathers;
-scatters take those that Paddle's do on any device.  Duplicates are combined in the order of the index; Paddle's GPU leaves that
-to chance.  Sums of 16-bit floats, of which Paddle's CPU has none, round once.  ``name`` is accepted without effect.
+axis raises BoundsError, where Paddle returns memory that is not the tensor's.  Gathers take data of any dtype;
+scatters take those that Paddle's do on any device.  Duplicates are combined in the order of the index; on Paddle's GPU the
+order is not fixed.  Sums of 16-bit floats, which Paddle's CPU lacks, round once.  ``name`` is accepted and ignored.
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ device     gathers                scatters and unsorted segments
 
 A negative index is out of range.  ``device`` says whose rules hold, not where the call runs.  ``bad_indices_policy`` is
 TensorFlow's own choice: ``""`` and ``"DEFAULT"`` are the row above, ``"IGNORE"`` the row of ``"gpu"``, ``"ERROR"`` that of
-``"cpu"`` (but XLA heeds it not, and takes any other string for ``""``).
+``"cpu"`` (XLA ignores it, and treats any other string as ``""``).
 
-Duplicates are combined in row-major order, on every device; TensorFlow's GPU leaves the order to chance.  Sums and products of
+Duplicates are combined in row-major order, on every device; on TensorFlow's GPU the order is not fixed.  Sums and products of
 16-bit floats round at every step, as TensorFlow's (where the call runs on cuda, once).  ``name`` and ``validate_indices`` are
-accepted without effect.
+accepted and ignored.
 
-The sorted segments of TensorFlow's CPU are folded by Eigen, which takes elements of a slice :data:`PACKET` at a time, and then
-those that are left one by one.  Of packets a sum or product of 16 slices or more is that of four sums, of every fourth slice;
-here it is in the order of the slices, so that its last bits may differ; so may the sign of a smallest 0.
+The sorted segments of TensorFlow's CPU are reduced by Eigen, which takes the elements of a slice in packets of :data:`PACKET`,
+and the remaining ones one by one.  In packets, a sum or product of 16 slices or more is that of four partial ones, each of every
+fourth slice; here it is in the order of the slices, so that its last bits may differ.  So may the sign of a minimum of zeros.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def tensor_scatter_nd_sub(
     *,
     device: str = "cpu",
 ) -> Value:
-    """:func:`tensor_scatter_nd_update` that subtracts; no bool, of which XLA's ends the process."""
+    """:func:`tensor_scatter_nd_update` that subtracts; no bool, on which XLA crashes."""
     return _scatter("tensor_scatter_nd_sub", tensor, indices, updates, "sub", device, bad_indices_policy)
 
 
@@ -433,9 +433,9 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None, *, num_se
 def segment_max(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
     """:func:`segment_sum` for the largest: 0 where there is none.
 
-    Of the elements of a slice that make whole packets, of :data:`PACKET`, NaN is ignored, but where it is all that there is: then
-    it is NaN of a segment of one slice, and -inf of one of more.  Of the rest, the last ones, only what follows the last NaN
-    counts, and if nothing does it is NaN.
+    Among the elements of a slice that fill whole packets, of :data:`PACKET`, NaN is ignored; where there is nothing else, a
+    segment of one slice gives NaN and one of more -inf.  Among the remaining ones only what follows the last NaN counts, and if
+    nothing does the result is NaN.
     """
     return _segment_max(data, segment_ids, _rows("segment_max", segment_ids, num_segments))
 
@@ -501,7 +501,7 @@ def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str,
     (rows,) = named(op, "num_segments", as_shape, [num_segments])
     place = b.iota(ids.shape)
     before = b.take(ids, place - 1, bounds="fill", negative=False)
-    checked = b.where(ids < before, -1, ids)  # an id that falls is no id
+    checked = b.where(ids < before, -1, ids)  # an id that falls counts as none
 
     def folded(x: Value, how: str | Reduction) -> Value:
         base = b.full((rows, *x.shape[1:]), gap, x.dtype)

@@ -1,6 +1,6 @@
 """TensorRT: the gather and scatter layers of ``INetworkDefinition``, as NvInfer.h and the layers' pages state them.
 
-TensorRT was not run for this: it needs NVIDIA's GPU.  A gather's index that is out of range gives 0, as the header says; it
+TensorRT was not run for this: it needs an NVIDIA GPU.  A gather's index that is out of range gives 0, as the header says; it
 says of negative indices that they count from the end, which is done here on axes of any length (TensorRT: not on those known
 only at run time).  A scatter leaves duplicates, negative indices and those out of range undefined; here the last duplicate
 wins, a negative index counts from the end, and one out of range raises BoundsError.

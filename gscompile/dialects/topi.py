@@ -2,9 +2,9 @@
 
 TOPI checks no index: one out of range reads or writes memory that is not the tensor's.  Here it is an error, unless a mode
 gives it a meaning.  Where TOPI does not take negative indices they are out of range.  Indices have any integer dtype, and mean
-their value; TOPI computes in that dtype, and leaves the tensor where it does not hold the extent.
+their value; TOPI computes in that dtype, and goes out of bounds where that cannot hold the extent.
 
-Scatters combine duplicates in the order of the updates.  TOPI's ``index_put`` runs in parallel and leaves that to chance.  Sums
+Scatters combine duplicates in the order of the updates.  TOPI's ``index_put`` runs in parallel, in no fixed order.  Sums
 and products of 16-bit floats round at every step (on cuda, here, once).  A min or max keeps what is there only if it is smaller,
 or larger, than what arrives: NaN replaces it, and is replaced by what comes next.
 """
@@ -160,7 +160,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Val
 def index_put(data: Tensor, indices: Sequence[Tensor] | Tensor, values: Tensor, accumulate: bool = False) -> Value:
     """``out = data; out[indices] = values``, or ``+=``: an index tensor for each axis of data, which broadcast.
 
-    values: data's dtype, and as many elements as the broadcast indices, in row-major order (TOPI does not look at its shape).
+    values: data's dtype, and as many elements as the broadcast indices, in row-major order (TOPI ignores its shape).
     A negative index counts from the end.
     """
     b = builder_of(data)

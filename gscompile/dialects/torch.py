@@ -2,10 +2,10 @@
 
 Indices are int32 or int64.  A negative index is out of range unless a function says otherwise, and an index out of range is
 an error.  A 0-d tensor counts as one of one element.  Duplicates are combined in the order of the index, which PyTorch
-promises nowhere and does on the CPU; on cuda it leaves the order to chance.  Sums and products of 16-bit floats round once in
+does on the CPU without promising it; on cuda its order is not fixed.  Sums and products of 16-bit floats round once in
 ``scatter*`` and ``index_add``, and at every step in ``put``, ``index_put`` and ``index_reduce`` (on cuda, here, once).
 
-``sparse_grad``, ``sparse`` and ``scale_grad_by_freq`` only concern gradients and are accepted without effect.
+``sparse_grad``, ``sparse`` and ``scale_grad_by_freq`` only concern gradients and are accepted and ignored.
 """
 
 from __future__ import annotations

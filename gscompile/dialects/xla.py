@@ -6,9 +6,9 @@ index is out of range.
 
 A gather moves a slice that lies partly outside so that it fits.  A scatter drops it as a whole, as XLA does on the CPU (the
 specification would drop single elements).  Updates that meet in one element are combined in row-major order of updates,
-which the specification leaves open: of those that replace, the last one stays.
+which the specification leaves open: of those that replace, the last one wins.
 
-``indices_are_sorted`` is accepted without effect.  ``unique_indices`` is a promise: where two updates meet in spite of it, on
+``indices_are_sorted`` is accepted and ignored.  ``unique_indices`` is a promise: where two updates meet in spite of it, on
 cuda any of them may win.
 """
 

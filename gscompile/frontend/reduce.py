@@ -80,8 +80,8 @@ class ReduceOps(MovementOps):
     ) -> Value:
         """Reductions of runs of rows: ``out[s] = reduction of x[offsets[s]:offsets[s + 1]]`` over axis 0.
 
-        x: at least one axis, k rows.  offsets: any integer dtype, (n + 1,), each in [0, k]; a run whose end comes before its
-        begin is empty.  reduction: ``sum prod mean max min any all``, with the dtypes that the methods of these names have.
+        x: at least one axis, k rows.  offsets: any integer dtype, (n + 1,), each in [0, k]; a run that ends before it
+        begins is empty.  reduction: ``sum prod mean max min any all``, with the dtypes that the methods of these names have.
         empty: the value of an empty run; by default the reduction's identity (0 for a mean).
 
         Result: (n,) and x's other extents.
@@ -98,7 +98,7 @@ class ReduceOps(MovementOps):
             raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(o.shape)}")
         row = FOLDS[reduction]
         b = self
-        # a gather from 0..k gives the offsets themselves, checked
+        # taking from 0..k gives the offsets themselves, checked
         inside = b.take(b.iota((v.shape[0] + 1,)), o, negative=False)
         begin, end = inside[:-1], inside[1:]
         result = row.result(v.dtype)

@@ -254,7 +254,7 @@ def schema_of(op: str, opset: int) -> Any:
 
 
 def with_attributes(proto: Any, outer: Mapping[str, Any]) -> Any:
-    """A node of a function's body, with the function's attributes where it refers to them; those left out are left out."""
+    """A node of a function's body, with the function's attributes where it refers to them; those left out stay so."""
     copy = onnx.NodeProto()
     copy.CopyFrom(proto)
     del copy.attribute[:]

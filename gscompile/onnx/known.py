@@ -20,7 +20,7 @@ from gscompile.ir.types import DTYPES, DType
 from gscompile.onnx.node import Array, Node, Tensor, dtype_of, known_tensor
 
 LIMIT = 1024  # elements; what is larger is data, not a shape
-WHOLE = 1 << 24  # floats up to here are as exact as ints, and sizes above it are not told by floats
+WHOLE = 1 << 24  # floats up to here are exact, and stand for sizes
 
 Fold: TypeAlias = Callable[..., Any]  # of the node and its inputs' elements; gives an array, or a list of them
 

@@ -239,7 +239,7 @@ def _pad_constant(n: Node, x: Value, low: list[int], high: list[int]) -> Value:
 
 
 def _pad_moved(x: Value, axis: int, low: int, high: int, mode: str) -> Value:
-    """An axis that goes on with elements of its own."""
+    """An axis padded with elements of its own: reflected, repeated at the edge, or wrapped round."""
     b, d = builder_of(x), x.shape[axis]
     if d == 0:
         raise ShapeError(f"mode {mode!r} cannot continue an empty axis; shape {shape_str(x.shape)}")

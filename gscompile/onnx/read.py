@@ -58,7 +58,7 @@ def _parsed(model: Any) -> tuple[Any, Path | None]:
 
 
 def array_of(proto: Any, directory: Path | None, what: str) -> tuple[Array, DType]:
-    """A TensorProto's elements: a view of its bytes or of its file where they lie there as they are.
+    """A TensorProto's elements: a view of its bytes or of its file where they need no conversion.
 
     Raises:
         DTypeError: gscompile has no such type.  GraphError: too few or too many bytes, or a file that is not to be read.
