@@ -24,17 +24,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gscompile.dialects._jax_index import cut, from_end, named_by, need_room
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank, rounding
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.base import axis_of, flag, int_of
 from gscompile.frontend.builder import Builder, builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Size, Tensor, eager
-from gscompile.frontend.movement import slice_of
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
+from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source
 from gscompile.ir.ops.reductions import REDUCTIONS, Reduction, variant
 from gscompile.ir.types import DTYPES, DType
 
@@ -62,27 +62,6 @@ def _fill(dtype: DType, fill_value: float | None) -> float:
 
 def _empty(shape: Sequence[Dim]) -> bool:
     return any(d == 0 for d in shape)
-
-
-def _from_end(index: Value, size: Dim) -> Value:
-    """An index of which the negative ones count from the end: the sum is of the index's dtype."""
-    if index.dtype.kind == "u":
-        return index
-    b = builder_of(index)
-    return b.where(index < 0, index + b.size(size, index.dtype), index)
-
-
-def _cut(index: Value) -> Value:
-    """An index as JAX hands it to XLA, in 32 bits."""
-    return index if index.dtype.bits < 32 else builder_of(index).cast(index, "int32")
-
-
-def _need_room(op: str, index: Value, size: Dim) -> None:
-    """Raises ShapeError where the extent is no number of the index's dtype."""
-    if index.dtype.bits < 32:
-        builder_of(index).draft.require(
-            [("<=", size, index.dtype.max, f"{op}: the axis that an index of {index.dtype} is for")]
-        )
 
 
 def _reduction(name: str) -> str | Reduction:
@@ -125,10 +104,10 @@ def take(
     if _empty(shape):
         return b.zeros(shape, a.dtype)
     if mode in (None, "fill"):
-        index = _cut(_from_end(index, a.shape[axis]))
+        index = cut(from_end(index, a.shape[axis]))
         return b.take(a, index, axis, bounds="fill", negative=False, fill=_fill(a.dtype, fill_value))
     if mode == "wrap":
-        _need_room("take", index, a.shape[axis])
+        need_room("take", index, a.shape[axis])
     return b.take(a, index, axis, bounds="clip" if mode == "clip" else "wrap", negative=False)
 
 
@@ -166,11 +145,11 @@ def take_along_axis(
     layout: tuple[Place, ...] = tuple(("index", k) for k in range(arr.rank))
     if _empty(shape):
         return b.zeros(shape, arr.dtype)
-    map = IndexMap(tuple(sources), layout)
+    through = IndexMap(tuple(sources), layout)
     index = b.broadcast_to(indices, shape)
     if negative or bounds == "fill":
         index = b.cast(index, "int32")
-    return b.gather_map(arr, index, map, bounds=bounds, negative=negative, fill=_fill(arr.dtype, fill_value))
+    return b.gather_map(arr, index, through, bounds=bounds, negative=negative, fill=_fill(arr.dtype, fill_value))
 
 
 # -- x.at[idx] --------------------------------------------------------------------------------------------------------
@@ -305,15 +284,15 @@ def _get(
     op, b = "get", builder_of(x)
     bounds = _bounds(op, mode, "clip")
     flag(op, "wrap_negative_indices", wrap_negative_indices)
-    place = _place(op, x, indices, pattern, wrap_negative_indices)
-    if any(x.shape[a] == 0 for a in place.picked):
+    named = named_by(op, x, indices, pattern, wrap_negative_indices)
+    if any(x.shape[a] == 0 for a in named.picked):
         raise ShapeError(f"get: an axis of {shape_str(x.shape)} that is indexed is empty")
-    points = place.map.points_shape(x.shape, place.index.shape)
+    points = named.map.points_shape(x.shape, named.index.shape)
     if _empty(points):
-        return b.zeros(place.shape, x.dtype)
+        return b.zeros(named.shape, x.dtype)
     fill = _fill(x.dtype, fill_value)
-    found = b.gather_map(x, place.index, place.map, bounds=bounds, negative=False, fill=fill)
-    return b.reshape(found, place.shape)
+    found = b.gather_map(x, named.index, named.map, bounds=bounds, negative=False, fill=fill)
+    return b.reshape(found, named.shape)
 
 
 @eager
@@ -337,106 +316,16 @@ def _write(
     common = x.dtype if isinstance(reduction, Reduction) else _promote(x.dtype, values)
     if common.kind == "b" and reduction in ("add", "sub", "mul"):
         raise DTypeError(f"{op}: not defined for bool")
-    place = _place(op, x, indices, pattern, negative)
-    if _empty(x.shape) or _empty(place.shape):
+    named = named_by(op, x, indices, pattern, negative)
+    if _empty(x.shape) or _empty(named.shape):
         return x
-    src = _spread(op, b, values, place.shape, common)
+    src = _spread(op, b, values, named.shape, common)
     base = b.full(x.shape, 1, common) if op in ("divide", "power") else b.cast(x, common)
-    src = b.reshape(src, place.map.points_shape(x.shape, place.index.shape))
+    src = b.reshape(src, named.map.points_shape(x.shape, named.index.shape))
     how = reduction if isinstance(reduction, Reduction) else _reduction(reduction)
-    out = b.scatter_map(base, place.index, src, place.map, reduction=how, bounds=bounds, negative=False, unique=unique)
+    out = b.scatter_map(base, named.index, src, named.map, reduction=how, bounds=bounds, negative=False, unique=unique)
     out = b.cast(out, x.dtype)
     return x / out if op == "divide" else x**out if op == "power" else out
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """What ``x[idx]`` names.
-
-    Attributes:
-        index: the index tensor.
-        shape: of ``x[idx]``: that of the map's points, and 1 where idx is None.
-        picked: the axes of x that an int or an array indexes.
-    """
-
-    index: Value
-    map: IndexMap
-    shape: Shape
-    picked: tuple[int, ...]
-
-
-def _place(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ...], negative: bool) -> _Place:
-    """NumPy's rules: ints and arrays broadcast to one grid, whose axes come where they stand side by side, or else first."""
-    b = builder_of(x)
-    for k, i in enumerate(indices):
-        if i.dtype.kind == "b":
-            raise DTypeError(f"{op}: a bool mask is not supported: how much it picks is not known before it is read")
-        need_dtype(op, f"index {k}", i, INTEGERS)
-    used = sum(p not in ("new", "rest") for p in pattern)
-    if used > x.rank:
-        raise ShapeError(f"{op}: too many indices for x of shape {shape_str(x.shape)}: {used}")
-    if pattern.count("rest") > 1:
-        raise ShapeError(f"{op}: an index may have one Ellipsis")
-    whole = ("slice", None, None, None)
-    rest = (whole,) * (x.rank - used)
-    at = pattern.index("rest") if "rest" in pattern else len(pattern)
-    keys = (*pattern[:at], *rest, *pattern[at + 1 :])
-    grid = b.draft.broadcast(op, [i.shape for i in indices])
-    together = [k for k, p in enumerate(keys) if p == "array" or (isinstance(p, int) and indices)]
-    first = together[0] if together and together == list(range(together[0], together[-1] + 1)) else 0
-
-    given = iter(indices)
-    sources: list[Source] = []
-    parts: list[
-        tuple[Value, int | None]
-    ] = []  # each component of the index, and the axis after the grid's that it runs over
-    layout: list[Place] = []
-    shape: list[Dim] = []
-    more: list[Dim] = []  # axes of the index that slices run over
-    picked: list[int] = []
-    windows = 0
-    for k, p in enumerate(keys):
-        if k == first and indices:
-            layout += [("index", j) for j in range(len(grid))]
-            shape += grid
-        if p == "new":
-            shape.append(1)
-            continue
-        axis = len(sources)
-        d = x.shape[axis]
-        if p == "array" or isinstance(p, int):
-            picked.append(axis)
-            value = b.full((), p, "int64") if isinstance(p, int) else next(given)
-            if negative:
-                if value.dtype.kind == "i":
-                    _need_room(op, value, d)
-                value = _from_end(value, d)
-            value = b.cast(_cut(value), "int64")
-            sources.append(Indexed(len(parts)))
-            parts.append((value, None))
-            continue
-        start, step, extent = slice_of(slice(*p[1:]), d)
-        if (start, step, extent) == (0, 1, d):
-            sources.append(Window(windows))
-            layout.append(("window", windows))
-            windows += 1
-        else:
-            run = b.iota((extent,)) * step + (start if isinstance(start, int) else b.size(start))
-            sources.append(Indexed(len(parts)))
-            layout.append(("index", len(grid) + len(more)))
-            parts.append((run, len(more)))
-            more.append(extent)
-        shape.append(extent)
-    full = (*grid, *more)
-    each = []
-    for value, over in parts:
-        if over is not None:
-            value = b.reshape(value, (more[over], *(1 for _ in more[over + 1 :])))
-        elif more:
-            value = b.reshape(value, (*value.shape, *(1 for _ in more)))
-        each.append(b.broadcast_to(value, full))
-    index = b.stack(each, len(full)) if each else b.zeros((0,), "int64")
-    return _Place(index, IndexMap(tuple(sources), tuple(layout), len(full)), tuple(shape), tuple(picked))
 
 
 def _spread(op: str, b: Builder, values: Value | float, shape: Shape, dtype: DType) -> Value:
@@ -575,15 +464,15 @@ def _segment(
     identity = REDUCTIONS[how].identity
     assert identity is not None
     out = b.full((num_segments, *data.shape[1:]), identity(data.dtype), data.dtype)
-    place = _place(op, out, [segment_ids], ("array",), False)
-    src = b.reshape(_spread(op, b, data, place.shape, data.dtype), place.map.points_shape(out.shape, place.index.shape))
+    named = named_by(op, out, [segment_ids], ("array",), False)
+    src = b.reshape(_spread(op, b, data, named.shape, data.dtype), named.map.points_shape(out.shape, named.index.shape))
     if _empty(out.shape):
         return out
     return b.scatter_map(
         out,
-        place.index,
+        named.index,
         src,
-        place.map,
+        named.map,
         reduction=_reduction(how),
         bounds=bounds,
         negative=False,

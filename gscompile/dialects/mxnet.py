@@ -64,8 +64,8 @@ def pick(data: Tensor, index: Tensor, axis: int | None = -1, keepdims: bool = Fa
     rest = (*data.shape[:a], *data.shape[a + 1 :])
     _need_shape("pick", i, rest)
     sources = [Shared(k) for k in range(data.rank - 1)]
-    map = IndexMap((*sources[:a], Indexed(0), *sources[a:]), tuple(("index", k) for k in range(data.rank - 1)))
-    found = b.gather_map(data, i, map, bounds=bounds, negative=False)
+    through = IndexMap((*sources[:a], Indexed(0), *sources[a:]), tuple(("index", k) for k in range(data.rank - 1)))
+    found = b.gather_map(data, i, through, bounds=bounds, negative=False)
     return b.unsqueeze(found, a) if flag("pick", "keepdims", keepdims) else found
 
 
@@ -82,8 +82,8 @@ def batch_take(a: Tensor, indices: Tensor) -> Value:
     i = _index("batch_take", "indices", indices)
     need_rank("batch_take", "indices", i, 1)
     _need_shape("batch_take", i, a.shape[:1])
-    map = IndexMap((Shared(0), Indexed(0)), (("index", 0),))
-    return builder_of(a).gather_map(a, i, map, bounds="clip", negative=False)
+    through = IndexMap((Shared(0), Indexed(0)), (("index", 0),))
+    return builder_of(a).gather_map(a, i, through, bounds="clip", negative=False)
 
 
 @eager
@@ -104,8 +104,8 @@ def gather_nd(data: Tensor, indices: Tensor) -> Value:
 
     A negative coordinate counts from the end, as in MXNet 1.9; one out of range is an error.
     """
-    i, map = _coordinates("gather_nd", indices, data.rank)
-    return builder_of(data).gather_map(data, i, map)
+    i, through = _coordinates("gather_nd", indices, data.rank)
+    return builder_of(data).gather_map(data, i, through)
 
 
 @eager
@@ -116,8 +116,8 @@ def scatter_nd(data: Tensor, indices: Tensor, shape: Sequence[Size]) -> Value:
     """
     b = builder_of(data)
     base = b.zeros(named("scatter_nd", "shape", as_shape, shape), data.dtype)
-    i, map = _coordinates("scatter_nd", indices, base.rank)
-    return b.scatter_map(base, i, data, map)
+    i, through = _coordinates("scatter_nd", indices, base.rank)
+    return b.scatter_map(base, i, data, through)
 
 
 def _coordinates(op: str, indices: Value, rank: int) -> tuple[Value, IndexMap]:

@@ -83,11 +83,11 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: int | None = -1) -> Valu
 
     indices: any integer dtype, arr's rank; 1-D where axis is None, for arr taken flat.
     """
-    arr, index, map = _along("take_along_axis", arr, indices, axis)
-    points = map.points_shape(arr.shape, index.shape)
+    arr, index, through = _along("take_along_axis", arr, indices, axis)
+    points = through.points_shape(arr.shape, index.shape)
     if _empty(points):
         return builder_of(arr).zeros(points, arr.dtype)
-    return builder_of(arr).gather_map(arr, index, map)
+    return builder_of(arr).gather_map(arr, index, through)
 
 
 def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value, Value, IndexMap]:
@@ -145,14 +145,14 @@ def put_along_axis(arr: Tensor, indices: Tensor, values: Tensor | float, axis: i
     indices: as in :func:`take_along_axis`.  The last of several values for one element wins.
     """
     b = builder_of(arr)
-    flat, index, map = _along("put_along_axis", arr, indices, axis)
-    points = map.points_shape(flat.shape, index.shape)
+    flat, index, through = _along("put_along_axis", arr, indices, axis)
+    points = through.points_shape(flat.shape, index.shape)
     if not isinstance(values, Value):
         values = b.full((), values, "float64" if isinstance(values, float) else "int64")
     src = _spread("put_along_axis", "values", arr.dtype, values, points, extra=True)
     if _empty(points):
         return arr
-    return b.reshape(b.scatter_map(flat, index, src, map), arr.shape)
+    return b.reshape(b.scatter_map(flat, index, src, through), arr.shape)
 
 
 def _spread(op: str, argument: str, dtype: DType, values: Value, points: Shape, extra: bool) -> Value:
@@ -196,8 +196,8 @@ def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: None = None, mode
         raise ArgumentError("choose: at least one choice is needed")
     rank = len(shape)
     sources: list[Source] = [Indexed(0), *(Shared(k) for k in range(rank))]
-    map = IndexMap(tuple(sources), tuple(("index", k) for k in range(rank)))
-    return b.gather_map(table, b.broadcast_to(index, shape), map, **policy)
+    through = IndexMap(tuple(sources), tuple(("index", k) for k in range(rank)))
+    return b.gather_map(table, b.broadcast_to(index, shape), through, **policy)
 
 
 # -- ufunc.at ---------------------------------------------------------------------------------------------------------

@@ -151,9 +151,9 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Val
         )
     if m > data.rank:
         raise ShapeError(f"scatter_nd: index vectors of length {m} are too long for data {shape_str(data.shape)}")
-    map = nd_map(data.rank, indices.rank, m, vector_axis=0)
+    through = nd_map(data.rank, indices.rank, m, vector_axis=0)
     how = compared("scatter_nd", mode, data.dtype)
-    return b.scatter_map(data, indices, updates, map, reduction=how, negative=False)
+    return b.scatter_map(data, indices, updates, through, reduction=how, negative=False)
 
 
 @eager

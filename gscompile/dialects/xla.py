@@ -15,6 +15,7 @@ cuda any of them may win.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
@@ -32,6 +33,46 @@ from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Sour
 from gscompile.ir.ops.reductions import Reduction, variant
 
 Computed = Computation | tuple[Reduction, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbers:
+    """Dimension numbers, of a gather or a scatter.
+
+    Attributes:
+        window: the axes of the points that hold a slice.
+        dropped: axes of data that the points leave out.
+        batching, indices_batching: axes of data and of the indices that go together.
+        index_map: the axis of data that each component of an index vector is for.
+        vector: the axis of the indices that index vectors lie along.
+    """
+
+    window: Sequence[int]
+    dropped: Sequence[int]
+    batching: Sequence[int]
+    indices_batching: Sequence[int]
+    index_map: Sequence[int]
+    vector: int
+
+    def map(self, rank: int, index_rank: int, sizes: Sequence[Dim]) -> IndexMap:
+        """The index map, for data and indices of these ranks and slices of these sizes on the window's axes."""
+        component = {a: k for k, a in enumerate(self.index_map)}
+        shared = dict(zip(self.batching, self.indices_batching, strict=True))
+        sources: list[Source] = []
+        w = 0
+        for a in range(rank):
+            if a in shared:
+                sources.append(Shared(shared[a]))
+            elif a in self.dropped:
+                sources.append(Indexed(component[a]) if a in component else Fixed())
+            else:
+                sources.append(Indexed(component[a], window=w) if a in component else Window(w))
+                w += 1
+        grid = iter(j for j in range(index_rank) if j != self.vector)
+        place = {d: w for w, d in enumerate(self.window)}
+        points = len(self.window) + index_rank - (self.vector < index_rank)
+        layout: list[Place] = [("window", place[d]) if d in place else ("index", next(grid)) for d in range(points)]
+        return IndexMap(tuple(sources), tuple(layout), self.vector if self.vector < index_rank else None, tuple(sizes))
 
 
 @eager
@@ -62,47 +103,45 @@ def gather(
     op = "gather"
     need_dtype(op, "start_indices", start_indices, INTEGERS)
     flag(op, "indices_are_sorted", indices_are_sorted)
-    offset, collapsed = _axes(op, "offset_dims", offset_dims), _axes(op, "collapsed_slice_dims", collapsed_slice_dims)
-    batching = _axes(op, "operand_batching_dims", operand_batching_dims)
-    indices_batching = _axes(op, "start_indices_batching_dims", start_indices_batching_dims)
-    index_map, sizes = _axes(op, "start_index_map", start_index_map), _axes(op, "slice_sizes", slice_sizes)
-    vector = int_of(op, "index_vector_dim", index_vector_dim)
+    numbers = _Numbers(
+        window=_axes(op, "offset_dims", offset_dims),
+        dropped=_axes(op, "collapsed_slice_dims", collapsed_slice_dims),
+        batching=_axes(op, "operand_batching_dims", operand_batching_dims),
+        indices_batching=_axes(op, "start_indices_batching_dims", start_indices_batching_dims),
+        index_map=_axes(op, "start_index_map", start_index_map),
+        vector=int_of(op, "index_vector_dim", index_vector_dim),
+    )
+    sizes = _axes(op, "slice_sizes", slice_sizes)
+    _check_gather(op, numbers, operand, start_indices, sizes)
+    windows = [sizes[a] for a in range(operand.rank) if a not in (*numbers.dropped, *numbers.batching)]
+    through = numbers.map(operand.rank, start_indices.rank, windows)
+    return builder_of(operand).gather_map(operand, start_indices, through, bounds="clip", negative=False)
+
+
+def _check_gather(op: str, n: _Numbers, operand: Value, indices: Value, sizes: Sequence[int]) -> None:
+    """The specification's rules for a gather's dimension numbers and slice sizes."""
     _rule(
         "C1",
-        operand.rank == len(offset) + len(collapsed) + len(batching),
+        operand.rank == len(n.window) + len(n.dropped) + len(n.batching),
         f"gather: offset_dims, collapsed_slice_dims and operand_batching_dims must name {operand.rank} axes, operand's rank",
     )
-    _vectors("C2", "C3", op, "start_index_map", index_map, "start_indices", start_indices.shape, vector)
-    grid = start_indices.rank - (vector < start_indices.rank)
-    _sorted("C4", op, "offset_dims", offset)
-    _within("C5", op, "offset_dims", offset, len(offset) + grid)
-    _distinct("C6", op, "collapsed_slice_dims and operand_batching_dims", [*collapsed, *batching])
-    _sorted("C7", op, "collapsed_slice_dims", collapsed)
-    _within("C8", op, "collapsed_slice_dims", collapsed, operand.rank)
-    _sorted("C10", op, "operand_batching_dims", batching)
-    _within("C11", op, "operand_batching_dims", batching, operand.rank)
+    _vectors("C2", "C3", op, "start_index_map", n.index_map, "start_indices", indices.shape, n.vector)
+    grid = indices.rank - (n.vector < indices.rank)
+    _sorted("C4", op, "offset_dims", n.window)
+    _within("C5", op, "offset_dims", n.window, len(n.window) + grid)
+    _distinct("C6", op, "collapsed_slice_dims and operand_batching_dims", [*n.dropped, *n.batching])
+    _sorted("C7", op, "collapsed_slice_dims", n.dropped)
+    _within("C8", op, "collapsed_slice_dims", n.dropped, operand.rank)
+    _sorted("C10", op, "operand_batching_dims", n.batching)
+    _within("C11", op, "operand_batching_dims", n.batching, operand.rank)
     _rule("C20", len(sizes) == operand.rank, f"gather: slice_sizes must have {operand.rank} entries; got {len(sizes)}")
-    for rule, name, axes in (("C9", "collapsed_slice_dims", collapsed), ("C12", "operand_batching_dims", batching)):
+    for rule, name, axes in (("C9", "collapsed_slice_dims", n.dropped), ("C12", "operand_batching_dims", n.batching)):
         _rule(rule, all(sizes[a] == 1 for a in axes), f"gather: slice_sizes must be 1 on {name}; got {tuple(sizes)}")
-    _batches(
-        ("C13", "C14", "C15", "C16", "C17"),
-        op,
-        operand,
-        batching,
-        start_indices,
-        indices_batching,
-        vector,
-        "start_indices",
-    )
-    _distinct("C18", op, "start_index_map and operand_batching_dims", [*index_map, *batching])
-    _within("C19", op, "start_index_map", index_map, operand.rank)
-    fits = (n >= 0 and (not isinstance(d, int) or n <= d) for n, d in zip(sizes, operand.shape, strict=True))
+    _batches(("C13", "C14", "C15", "C16", "C17"), op, n, operand, indices, "start_indices")
+    _distinct("C18", op, "start_index_map and operand_batching_dims", [*n.index_map, *n.batching])
+    _within("C19", op, "start_index_map", n.index_map, operand.rank)
+    fits = (size >= 0 and (not isinstance(d, int) or size <= d) for size, d in zip(sizes, operand.shape, strict=True))
     _rule("C21", all(fits), f"gather: slice_sizes must be in [0, {shape_str(operand.shape)}]; got {tuple(sizes)}")
-    windows = [sizes[a] for a in range(operand.rank) if a not in (*collapsed, *batching)]
-    map = _map(
-        operand.rank, start_indices.rank, offset, windows, collapsed, batching, indices_batching, index_map, vector
-    )
-    return builder_of(operand).gather_map(operand, start_indices, map, bounds="clip", negative=False)
 
 
 def scatter(
@@ -181,132 +220,91 @@ def _scatter(
 ) -> list[Value]:
     op = "scatter"
     first, indices = inputs[0], scatter_indices
-    shape, points = first.shape, updates[0].shape
     need_dtype(op, "scatter_indices", indices, INTEGERS)
     flag(op, "indices_are_sorted", indices_are_sorted)
     unique = flag(op, "unique_indices", unique_indices)
-    window, inserted = (
-        _axes(op, "update_window_dims", update_window_dims),
-        _axes(op, "inserted_window_dims", inserted_window_dims),
+    numbers = _Numbers(
+        window=_axes(op, "update_window_dims", update_window_dims),
+        dropped=_axes(op, "inserted_window_dims", inserted_window_dims),
+        batching=_axes(op, "input_batching_dims", input_batching_dims),
+        indices_batching=_axes(op, "scatter_indices_batching_dims", scatter_indices_batching_dims),
+        index_map=_axes(op, "scatter_dims_to_operand_dims", scatter_dims_to_operand_dims),
+        vector=int_of(op, "index_vector_dim", index_vector_dim),
     )
-    batching = _axes(op, "input_batching_dims", input_batching_dims)
-    indices_batching = _axes(op, "scatter_indices_batching_dims", scatter_indices_batching_dims)
-    index_map = _axes(op, "scatter_dims_to_operand_dims", scatter_dims_to_operand_dims)
-    vector = int_of(op, "index_vector_dim", index_vector_dim)
+    _check_tensors(inputs, updates)
+    _check_scatter(op, numbers, first, indices, updates[0])
+    _check_updates(numbers, first.shape, indices.shape, updates[0].shape)
+    if any(d == 0 for d in first.shape):
+        return list(inputs)
+    through = numbers.map(first.rank, indices.rank, [updates[0].shape[w] for w in numbers.window])
+    draft = builder_of(first).draft
+    out = []
+    for k, x in enumerate(inputs):
+        reduction, lane = (
+            (computed, Lane(k, [*inputs, *updates])) if isinstance(computed, Computation) else (computed[k], None)
+        )
+        options = ScatterOptions(reduction=reduction, bounds="fill", negative=False, unique=unique)
+        out.append(core.scatter(draft, op, x, indices, updates[k], through, options, lane=lane))
+    return out
+
+
+def _check_tensors(inputs: Sequence[Value], updates: Sequence[Value]) -> None:
+    """The specification's rules for the tensors of a scatter: one shape each, and dtypes in pairs."""
+    shape, points = inputs[0].shape, updates[0].shape
     for k, (x, u) in enumerate(zip(inputs, updates, strict=True)):
-        _rule(
-            "C1",
-            x.shape == shape,
-            f"scatter: inputs must have one shape; got {shape_str(shape)} and {shape_str(x.shape)}",
-        )
-        _rule(
-            "C3",
-            u.shape == points,
-            f"scatter: updates must have one shape; got {shape_str(points)} and {shape_str(u.shape)}",
-        )
+        same = f"scatter: inputs must have one shape; got {shape_str(shape)} and {shape_str(x.shape)}"
+        _rule("C1", x.shape == shape, same)
+        same = f"scatter: updates must have one shape; got {shape_str(points)} and {shape_str(u.shape)}"
+        _rule("C3", u.shape == points, same)
         _rule("C6", u.dtype == x.dtype, f"scatter: updates[{k}] must have its input's dtype {x.dtype}; got {u.dtype}")
+
+
+def _check_scatter(op: str, n: _Numbers, first: Value, indices: Value, updates: Value) -> None:
+    """The specification's rules for a scatter's dimension numbers."""
     _rule(
         "C2",
-        first.rank == len(window) + len(inserted) + len(batching),
+        first.rank == len(n.window) + len(n.dropped) + len(n.batching),
         f"scatter: update_window_dims, inserted_window_dims and input_batching_dims must name {first.rank} axes, "
         "the inputs' rank",
     )
-    _sorted("C7", op, "update_window_dims", window)
-    _within("C8", op, "update_window_dims", window, len(points))
-    _distinct("C9", op, "inserted_window_dims and input_batching_dims", [*inserted, *batching])
-    _sorted("C10", op, "inserted_window_dims", inserted)
-    _within("C11", op, "inserted_window_dims", inserted, first.rank)
-    _sorted("C12", op, "input_batching_dims", batching)
-    _within("C13", op, "input_batching_dims", batching, first.rank)
-    _batches(
-        ("C14", "C15", "C16", "C17", "C18"), op, first, batching, indices, indices_batching, vector, "scatter_indices"
-    )
-    _vectors("C22", "C19", op, "scatter_dims_to_operand_dims", index_map, "scatter_indices", indices.shape, vector)
-    _distinct("C20", op, "scatter_dims_to_operand_dims and input_batching_dims", [*index_map, *batching])
-    _within("C21", op, "scatter_dims_to_operand_dims", index_map, first.rank)
-    grid = [d for j, d in enumerate(indices.shape) if j != vector]
+    _sorted("C7", op, "update_window_dims", n.window)
+    _within("C8", op, "update_window_dims", n.window, updates.rank)
+    _distinct("C9", op, "inserted_window_dims and input_batching_dims", [*n.dropped, *n.batching])
+    _sorted("C10", op, "inserted_window_dims", n.dropped)
+    _within("C11", op, "inserted_window_dims", n.dropped, first.rank)
+    _sorted("C12", op, "input_batching_dims", n.batching)
+    _within("C13", op, "input_batching_dims", n.batching, first.rank)
+    _batches(("C14", "C15", "C16", "C17", "C18"), op, n, first, indices, "scatter_indices")
+    _vectors("C22", "C19", op, "scatter_dims_to_operand_dims", n.index_map, "scatter_indices", indices.shape, n.vector)
+    _distinct("C20", op, "scatter_dims_to_operand_dims and input_batching_dims", [*n.index_map, *n.batching])
+    _within("C21", op, "scatter_dims_to_operand_dims", n.index_map, first.rank)
+
+
+def _check_updates(n: _Numbers, shape: Shape, indices: Shape, points: Shape) -> None:
+    """The specification's rule C4 for the updates' shape: the indices' axes and slices that fit into the input."""
+    grid = [d for j, d in enumerate(indices) if j != n.vector]
     _rule(
         "C4",
-        len(points) == len(grid) + len(window),
-        f"scatter: updates must have rank {len(grid) + len(window)}: the axes of scatter_indices but index_vector_dim, and "
+        len(points) == len(grid) + len(n.window),
+        f"scatter: updates must have rank {len(grid) + len(n.window)}: the axes of scatter_indices but index_vector_dim, and "
         f"update_window_dims; got {shape_str(points)}",
     )
-    spread = [d for a, d in enumerate(points) if a not in window]
+    spread = [d for a, d in enumerate(points) if a not in n.window]
     for got, want in zip(spread, grid, strict=True):
         _rule(
             "C4",
             got == want or not isinstance(got, int) or not isinstance(want, int),
-            f"scatter: updates {shape_str(points)} must have the extents of scatter_indices {shape_str(indices.shape)} on its "
+            f"scatter: updates {shape_str(points)} must have the extents of scatter_indices {shape_str(indices)} on its "
             "axes that are no window",
         )
-    kept = [a for a in range(first.rank) if a not in (*inserted, *batching)]
-    for a, w in zip(kept, window, strict=True):
+    kept = [a for a in range(len(shape)) if a not in (*n.dropped, *n.batching)]
+    for a, w in zip(kept, n.window, strict=True):
         size, most = points[w], shape[a]
         _rule(
             "C4",
             not isinstance(size, int) or not isinstance(most, int) or size <= most,
             f"scatter: a slice must fit into the input {shape_str(shape)}; got {size} on axis {a}",
         )
-    if any(d == 0 for d in shape):
-        return list(inputs)
-    sizes = [points[w] for w in window]
-    map = _map(first.rank, indices.rank, window, sizes, inserted, batching, indices_batching, index_map, vector)
-    draft = builder_of(first).draft
-    return [
-        core.scatter(
-            draft,
-            op,
-            x,
-            indices,
-            updates[k],
-            map,
-            ScatterOptions(
-                reduction=computed if isinstance(computed, Computation) else computed[k],
-                bounds="fill",
-                negative=False,
-                unique=unique,
-            ),
-            lane=Lane(k, [*inputs, *updates]) if isinstance(computed, Computation) else None,
-        )
-        for k, x in enumerate(inputs)
-    ]
-
-
-def _map(
-    rank: int,
-    index_rank: int,
-    window_dims: Sequence[int],
-    window_sizes: Sequence[Dim],
-    dropped: Sequence[int],
-    batching: Sequence[int],
-    indices_batching: Sequence[int],
-    index_map: Sequence[int],
-    vector: int,
-) -> IndexMap:
-    """The index map of dimension numbers.
-
-    Args:
-        window_dims: the axes of the points that hold the slice.
-        window_sizes: their extents.
-        dropped: axes of data that the points leave out.
-    """
-    component = {a: k for k, a in enumerate(index_map)}
-    shared = dict(zip(batching, indices_batching, strict=True))
-    sources: list[Source] = []
-    w = 0
-    for a in range(rank):
-        if a in shared:
-            sources.append(Shared(shared[a]))
-        elif a in dropped:
-            sources.append(Indexed(component[a]) if a in component else Fixed())
-        else:
-            sources.append(Indexed(component[a], window=w) if a in component else Window(w))
-            w += 1
-    grid = iter(j for j in range(index_rank) if j != vector)
-    place = {d: w for w, d in enumerate(window_dims)}
-    points = len(window_dims) + index_rank - (vector < index_rank)
-    layout: list[Place] = [("window", place[d]) if d in place else ("index", next(grid)) for d in range(points)]
-    return IndexMap(tuple(sources), tuple(layout), vector if vector < index_rank else None, tuple(window_sizes))
 
 
 # -- the rules --------------------------------------------------------------------------------------------------------
@@ -348,24 +346,17 @@ def _vectors(
 
 
 def _batches(
-    rules: tuple[str, str, str, str, str],
-    op: str,
-    operand: Value,
-    batching: Sequence[int],
-    indices: Value,
-    indices_batching: Sequence[int],
-    vector: int,
-    tensor: str,
+    rules: tuple[str, str, str, str, str], op: str, n: _Numbers, operand: Value, indices: Value, tensor: str
 ) -> None:
     name = f"{tensor}_batching_dims"
-    _distinct(rules[0], op, name, indices_batching)
-    _within(rules[1], op, name, indices_batching, indices.rank)
-    _rule(rules[2], vector not in indices_batching, f"{op}: {name} must not name index_vector_dim {vector}")
+    _distinct(rules[0], op, name, n.indices_batching)
+    _within(rules[1], op, name, n.indices_batching, indices.rank)
+    _rule(rules[2], n.vector not in n.indices_batching, f"{op}: {name} must not name index_vector_dim {n.vector}")
     _rule(
         rules[3],
-        len(batching) == len(indices_batching),
-        f"{op}: {name} must have as many entries as the other tensor's batching dims, {len(batching)}; "
-        f"got {tuple(indices_batching)}",
+        len(n.batching) == len(n.indices_batching),
+        f"{op}: {name} must have as many entries as the other tensor's batching dims, {len(n.batching)}; "
+        f"got {tuple(n.indices_batching)}",
     )
     builder_of(operand).draft.require(
         [
@@ -375,6 +366,6 @@ def _batches(
                 indices.shape[j],
                 f"{op}: ({rules[4]}) batching axis {a} of {shape_str(operand.shape)} and {j} of {shape_str(indices.shape)}",
             )
-            for a, j in zip(batching, indices_batching, strict=True)
+            for a, j in zip(n.batching, n.indices_batching, strict=True)
         ]
     )

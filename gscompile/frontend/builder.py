@@ -39,12 +39,12 @@ class Builder(ReduceOps):
 
     def input(self, name: str, shape: Any, dtype: Any) -> Value:
         """A tensor that every call passes; a dimension is an int, or a str naming a size known only then."""
-        type = TensorType.of(shape, dtype)
+        result = TensorType.of(shape, dtype)
         if not isinstance(name, str) or not name.isidentifier():
             raise GraphError(f"input: the name must be a Python identifier; got {name!r}")
         if name == "out":
             raise GraphError("input: the name 'out' is taken: it is how a call names the array for its result")
-        return self.draft.add(Input(), [], type, name)
+        return self.draft.add(Input(), [], result, name)
 
     def create_input(self, dtype: Any, shape: Any, name: str) -> Value:
         """CINN's spelling of :meth:`input`."""

@@ -45,8 +45,8 @@ class MovementOps(IndexOps):
         return self._full("full", shape, value, dtype)
 
     def _full(self, method: str, shape: Any, value: float, dtype: Any) -> Value:
-        type = TensorType(named(method, "shape", as_shape, shape), named(method, "dtype", as_dtype, dtype))
-        return self.draft.add(Full(scalar_of(value, type.dtype, method)), [], type)
+        result = TensorType(named(method, "shape", as_shape, shape), named(method, "dtype", as_dtype, dtype))
+        return self.draft.add(Full(scalar_of(value, result.dtype, method)), [], result)
 
     def constant(self, array: Any, dtype: Any = None, name: str | None = None) -> Value:
         """A fixed array: referenced, not copied, where it is an array of the wanted dtype already."""
@@ -55,13 +55,13 @@ class MovementOps(IndexOps):
 
     def iota(self, shape: Any, axis: int = 0, dtype: Any = "int64") -> Value:
         """The coordinate on ``axis``."""
-        type = TensorType(named("iota", "shape", as_shape, shape), named("iota", "dtype", as_dtype, dtype))
-        return self.draft.add(Iota(axis_of("iota", "axis", axis, type.rank)), [], type)
+        result = TensorType(named("iota", "shape", as_shape, shape), named("iota", "dtype", as_dtype, dtype))
+        return self.draft.add(Iota(axis_of("iota", "axis", axis, result.rank)), [], result)
 
     def size(self, dim: Any, dtype_: Any = "int64") -> Value:
         """A size as a scalar tensor: an int, a symbolic size's name, or an entry of some value's ``shape``."""
-        type = TensorType((), named("size", "dtype", as_dtype, dtype_))
-        return self.draft.add(SizeOf(named("size", "dim", as_dim, dim)), [], type)
+        result = TensorType((), named("size", "dtype", as_dtype, dtype_))
+        return self.draft.add(SizeOf(named("size", "dim", as_dim, dim)), [], result)
 
     # -- renamed coordinates
 

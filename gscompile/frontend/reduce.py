@@ -22,10 +22,10 @@ class ReduceOps(MovementOps):
         over = axes_of(name, "axis", axis, v.rank)
         row = FOLDS[name]
         keep = flag(name, "keepdims", keepdims)
-        type = TensorType(reduced_shape(v.shape, over, keep), row.result(v.dtype))
+        result = TensorType(reduced_shape(v.shape, over, keep), row.result(v.dtype))
         if row.needs_element and product(v.shape[a] for a in over) == 0:
             raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axis {over}")
-        return self.draft.add(Reduce(row, over, keep), [v], type)
+        return self.draft.add(Reduce(row, over, keep), [v], result)
 
     def sum(self, x: Operand, axis: Any = None, keepdims: bool = False) -> Value:
         """The sum; integers and bool in 64 bits, as in NumPy."""
@@ -61,10 +61,10 @@ class ReduceOps(MovementOps):
         keep, last = flag(name, "keepdims", keepdims), flag(name, "select_last", select_last)
         flat = v if axis is not None else self.reshape(v, (product(v.shape),))
         a = 0 if axis is None else axis_of(name, "axis", axis, v.rank)
-        type = TensorType(reduced_shape(flat.shape, (a,), keep), DTYPES["int64"])
+        result = TensorType(reduced_shape(flat.shape, (a,), keep), DTYPES["int64"])
         if flat.shape[a] == 0:
             raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axis {axis}")
-        best = self.draft.add(ArgReduce(largest, a, keep, last), [flat], type)
+        best = self.draft.add(ArgReduce(largest, a, keep, last), [flat], result)
         return self.reshape(best, (1,) * v.rank) if axis is None and keep else best
 
     def argmax(self, x: Operand, axis: int | None = None, keepdims: bool = False, select_last: bool = False) -> Value:
@@ -103,5 +103,5 @@ class ReduceOps(MovementOps):
         begin, end = inside[:-1], inside[1:]
         result = row.result(v.dtype)
         value = None if empty is None else scalar_of(empty, result, f"{op}: empty")
-        type = TensorType((begin.shape[0], *v.shape[1:]), result)
-        return self.draft.add(SegmentReduce(row, value), [v, begin, end], type)
+        rows = TensorType((begin.shape[0], *v.shape[1:]), result)
+        return self.draft.add(SegmentReduce(row, value), [v, begin, end], rows)

@@ -104,20 +104,20 @@ class _Import:
         for info in wanted:
             if info.name in scope:
                 raise GraphError(f"import_model: two inputs are called {info.name!r}")
-            type = tensor_type(info, self.shapes.get(info.name), size)
+            declared = tensor_type(info, self.shapes.get(info.name), size)
             if info.name in self.known:
                 array = np.asarray(self.known[info.name])
-                fits = array.ndim == type.rank and all(
-                    n == d for n, d in zip(array.shape, type.shape, strict=True) if isinstance(d, int)
+                fits = array.ndim == declared.rank and all(
+                    n == d for n, d in zip(array.shape, declared.shape, strict=True) if isinstance(d, int)
                 )
-                if dtype(array.dtype) != type.dtype or not fits:
+                if dtype(array.dtype) != declared.dtype or not fits:
                     raise ArgumentError(
-                        f"import_model: known: {info.name!r} must be {type}; got {array.dtype}{array.shape}"
+                        f"import_model: known: {info.name!r} must be {declared}; got {array.dtype}{array.shape}"
                     )
-                scope[info.name] = Tensor(info.name, type.dtype, array)
+                scope[info.name] = Tensor(info.name, declared.dtype, array)
             else:
-                made = self.b.input(identifier(info.name), type.shape, type.dtype)
-                scope[info.name] = Tensor(info.name, type.dtype, made=made, sources=frozenset([info.name]))
+                made = self.b.input(identifier(info.name), declared.shape, declared.dtype)
+                scope[info.name] = Tensor(info.name, declared.dtype, made=made, sources=frozenset([info.name]))
         for name, t in constants.items():
             array, d = array_of(t, self.directory, f"initialiser {name!r}")
             scope[name] = Tensor(name, d, array, self.b.constant(array, name=identifier(name)))
