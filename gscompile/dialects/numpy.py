@@ -31,7 +31,8 @@ from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared, Source
 from gscompile.ir.ops.reductions import Reduction, variant
-from gscompile.ir.types import DType, dtype, promote
+from gscompile.ir.types import DType, promote
+from gscompile.ir.types import dtype as as_dtype
 
 _MODES: dict[str, tuple[str, bool]] = {"raise": ("raise", True), "wrap": ("wrap", True), "clip": ("clip", False)}
 
@@ -297,7 +298,7 @@ def _dtype_of(a: DType, b: float | None, name: str) -> DType:
     """The dtype of a number beside a tensor of dtype ``a``: NumPy's own, or ``a`` where nothing comes out differently."""
     if b is None:
         return a
-    wide = dtype(np.asarray(b).dtype)
+    wide = as_dtype(np.asarray(b).dtype)
     if name not in _NARROW or wide.is_float > a.is_float or a.name == "uint64":
         return wide
     held = a.min <= b <= a.max if a.is_integer else a.is_float and abs(b) <= 2**8 and b == int(b)

@@ -19,7 +19,8 @@ from gscompile.frontend.draft import GraphBuilder
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.elementwise import POINTWISE
 from gscompile.ir.ops.movement import Cast
-from gscompile.ir.types import TensorType, dtype
+from gscompile.ir.types import TensorType
+from gscompile.ir.types import dtype as as_dtype
 
 
 class MathOps(GraphBuilder):
@@ -235,7 +236,7 @@ class MathOps(GraphBuilder):
         """x where the condition holds, y elsewhere."""
         return self.draft.pointwise("where", condition, x, y, weak_against=slice(1, None))
 
-    def cast(self, x: Operand, dtype_: Any) -> Value:
+    def cast(self, x: Operand, dtype: Any) -> Value:
         """x in another dtype: floats to integers truncate and saturate (NaN gives 0), wider integers wrap, bool is x != 0."""
-        value, to = self.draft.as_value("cast", "x", x), named("cast", "dtype", dtype, dtype_)
+        value, to = self.draft.as_value("cast", "x", x), named("cast", "dtype", as_dtype, dtype)
         return value if value.dtype == to else self.draft.add(Cast(to.name), [value], TensorType(value.shape, to))

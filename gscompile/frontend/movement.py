@@ -58,9 +58,9 @@ class MovementOps(IndexOps):
         result = TensorType(named("iota", "shape", as_shape, shape), named("iota", "dtype", as_dtype, dtype))
         return self.draft.add(Iota(axis_of("iota", "axis", axis, result.rank)), [], result)
 
-    def size(self, dim: Any, dtype_: Any = "int64") -> Value:
+    def size(self, dim: Any, dtype: Any = "int64") -> Value:
         """A size as a scalar tensor: an int, a symbolic size's name, or an entry of some value's ``shape``."""
-        result = TensorType((), named("size", "dtype", as_dtype, dtype_))
+        result = TensorType((), named("size", "dtype", as_dtype, dtype))
         return self.draft.add(SizeOf(named("size", "dim", as_dim, dim)), [], result)
 
     # -- renamed coordinates

@@ -255,20 +255,20 @@ def _pad_moved(x: Value, axis: int, low: int, high: int, mode: str) -> Value:
 
 
 def _blocks(n: Node) -> tuple[Value, int, Any]:
-    x, size = n[0], n.attr("blocksize")
+    x, block = n[0], n.attr("blocksize")
     if x.rank != 4:
         raise ShapeError(f"input must have rank 4; got shape {shape_str(x.shape)}")
-    if size < 1:
-        raise ArgumentError(f"blocksize must be positive; got {size}")
+    if block < 1:
+        raise ArgumentError(f"blocksize must be positive; got {block}")
     mode = n.choice("mode", ("DCR", "CRD")) if n.defines("mode") else "DCR"
-    return x, size, mode
+    return x, block, mode
 
 
-def _part(extent: Dim, size: int, what: str) -> Dim:
-    found = exact_quotient(extent, size)
+def _part(extent: Dim, block: int, what: str) -> Dim:
+    found = exact_quotient(extent, block)
     if found is None and isinstance(extent, int):
-        raise ShapeError(f"{what} must be a multiple of {size}; got {extent}")
-    return extent // size if found is None else found
+        raise ShapeError(f"{what} must be a multiple of {block}; got {extent}")
+    return extent // block if found is None else found
 
 
 @operator("DepthToSpace")
