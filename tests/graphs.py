@@ -235,13 +235,14 @@ def functions() -> Iterator[gs.Builder]:
 
 
 def folds() -> Iterator[gs.Builder]:
-    """Every reduction over axes of every dtype."""
+    """Every reduction over axes, and scan, of every dtype."""
     for dtype in DTYPES:
         b = gs.Builder(f"folds_{dtype}")
         x = b.input("x", ("n", 6, "m"), dtype)
         names = ["any", "all", "max", "min"] + (["sum", "prod", "mean"] if dtype != "bool" else [])
         b.output(*(getattr(b, name)(x, [1]) for name in names))
         b.output(b.argmax(x, 2), b.argmin(x, 0, select_last=True), b.max(x))
+        b.output(b.cumsum(x, 1), b.cumprod(x, 2, exclusive=True, reverse=True), b.cumsum(x, 2, dtype=dtype))
         yield b
 
 

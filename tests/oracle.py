@@ -297,6 +297,24 @@ def scatter_ref(
     return out
 
 
+def scan_ref(
+    x: Array, axis: int, reduction: str, dtype: Any = None, exclusive: bool = False, reverse: bool = False
+) -> Array:
+    """``out[.., k, ..]``: the elements up to k reduced with ``add`` or ``mul``, in NumPy's result dtype or another."""
+    if dtype is None and x.dtype.kind in "iub":
+        dtype = "uint64" if x.dtype.kind == "u" else "int64"
+    x = x.astype(x.dtype if dtype is None else dtype).reshape(x.shape or (1,))
+    out = np.empty_like(x)
+    lines, results = (np.moveaxis(a, axis, -1) for a in (x, out))
+    for row in np.ndindex(lines.shape[:-1]):
+        values = list(lines[row])
+        for k in range(len(values)):
+            taken = values[k + exclusive :][::-1] if reverse else values[: k + (not exclusive)]
+            nothing = 0 if reduction == "add" else 1
+            results[(*row, k)] = reduce_cell(reduction, x.dtype, taken) if taken else nothing
+    return out
+
+
 def reduce_cell(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -> Any:
     """Values of one dtype reduced from left to right; the result is a value of that dtype."""
     if dtype == np.bool_:

@@ -1,6 +1,7 @@
-"""JAX: ``jnp.take``, ``jnp.take_along_axis``, ``x.at[idx]`` and ``jax.ops.segment_*``, as JAX 0.10 computes them.
+"""JAX: ``jnp.take``, ``jnp.take_along_axis``, ``x.at[idx]``, ``jax.ops.segment_*`` and running sums, as JAX 0.10 computes them.
 
-``at(x)[idx].add(y)`` is ``x.at[idx].add(y)``; the ``segment_*`` functions are those of ``jax.ops``.
+``at(x)[idx].add(y)`` is ``x.at[idx].add(y)``; the ``segment_*`` functions are those of ``jax.ops``; ``cumsum`` and ``cumprod``
+are those of ``jnp``, ``lax_cumsum`` and ``lax_cumprod`` those of ``jax.lax``.
 
 ``mode``: ``"clip"`` brings an index to the nearest position, ``"fill"`` and ``"drop"`` (the same) give the fill value, or drop
 the update, and ``"promise_in_bounds"`` is a promise, which, if broken, does what ``"clip"`` does.  Without a mode, reading
@@ -478,3 +479,52 @@ def _segment(
         negative=False,
         unique=flag(op, "unique_indices", unique_indices),
     )
+
+
+@eager
+def cumsum(a: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+    """The sums of a's elements up to each one along axis; of a taken flat, if axis is None.
+
+    dtype: of the result and the sums; by default a's, and int64 of bool.  XLA leaves open in which order floats are summed.
+    """
+    return _cumulated("cumsum", a, axis, dtype, out)
+
+
+@eager
+def cumprod(a: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+    """The products of a's elements up to each one along axis, as :func:`cumsum`."""
+    return _cumulated("cumprod", a, axis, dtype, out)
+
+
+def _cumulated(op: str, a: Value, axis: int | None, dtype: Any, out: None) -> Value:
+    b = builder_of(a)
+    if out is not None:
+        raise ArgumentError(f"{op}: out must be None")
+    if axis is None:
+        a, axis = b.reshape(a, (-1,)), 0
+    need_rank(op, "a", a, 1, 8)
+    if dtype is None:
+        dtype = DTYPES["int64"] if a.dtype.kind == "b" else a.dtype
+    return (b.cumsum if op == "cumsum" else b.cumprod)(a, axis, dtype=dtype)
+
+
+@eager
+def lax_cumsum(operand: Tensor, axis: int = 0, reverse: bool = False) -> Value:
+    """``jax.lax.cumsum``: sums in operand's dtype, from the axis's end if reverse; no bool, and no negative axis."""
+    return _lax_cumulated("lax_cumsum", operand, axis, reverse)
+
+
+@eager
+def lax_cumprod(operand: Tensor, axis: int = 0, reverse: bool = False) -> Value:
+    """``jax.lax.cumprod``: products, as :func:`lax_cumsum`."""
+    return _lax_cumulated("lax_cumprod", operand, axis, reverse)
+
+
+def _lax_cumulated(op: str, operand: Value, axis: int, reverse: bool) -> Value:
+    b = builder_of(operand)
+    if operand.dtype.kind == "b":
+        raise DTypeError(f"{op}: not defined for bool")
+    need_rank(op, "operand", operand, 1, 8)
+    if int_of(op, "axis", axis) < 0:
+        raise ShapeError(f"{op}: axis must not be negative; got {axis}")
+    return (b.cumsum if op == "lax_cumsum" else b.cumprod)(operand, axis, reverse=reverse, dtype=operand.dtype)

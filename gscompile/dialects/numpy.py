@@ -1,4 +1,5 @@
-"""NumPy: ``take``, ``take_along_axis``, ``put``, ``put_along_axis``, ``choose`` and ``ufunc.at``, as NumPy 2.4 computes them.
+"""NumPy: ``take``, ``take_along_axis``, ``put``, ``put_along_axis``, ``choose``, ``ufunc.at``, ``cumsum`` and ``cumprod``, as
+NumPy 2.4 computes them.
 
 ``mode``: with ``"raise"`` a negative index counts from the end and one out of range is an error; ``"wrap"`` takes an index
 modulo the extent; ``"clip"`` brings it to the nearest position, so that a negative one means 0.
@@ -115,6 +116,32 @@ def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value
         (shape[k],) = b.draft.broadcast(op, [(d,), (n,)])
     layout = tuple(("index", k) for k in range(arr.rank))
     return arr, b.broadcast_to(index, shape), IndexMap(tuple(sources), layout)  # type: ignore[arg-type]
+
+
+@eager
+def cumsum(a: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+    """The sums of a's elements up to each one along axis; of a taken flat, if axis is None.
+
+    dtype: of the result and the sums; by default integers and bool become 64 bits wide.  Sums of float16, which NumPy rounds at
+    every step, are kept in float32 and rounded as they are written; along an axis of more than 4,096 elements floats are summed
+    in blocks.
+    """
+    return _cumulated("cumsum", a, axis, dtype, out)
+
+
+@eager
+def cumprod(a: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+    """The products of a's elements up to each one along axis, as :func:`cumsum`."""
+    return _cumulated("cumprod", a, axis, dtype, out)
+
+
+def _cumulated(op: str, a: Value, axis: int | None, dtype: Any, out: None) -> Value:
+    b = builder_of(a)
+    if out is not None:
+        raise ArgumentError(f"{op}: out must be None")
+    if axis is None:
+        a, axis = b.reshape(a, (-1,)), 0
+    return (b.cumsum if op == "cumsum" else b.cumprod)(a, axis, dtype=dtype)
 
 
 @eager(in_place="a")

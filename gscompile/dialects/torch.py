@@ -21,6 +21,8 @@ from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import Dim, product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reductions import Reduction, variant
+from gscompile.ir.types import DTYPES
+from gscompile.ir.types import dtype as dtype_of
 
 _INDEX = ("int32", "int64")
 _REDUCE = {"sum": "add", "prod": "mul", "mean": "mean", "amax": "max", "amin": "min"}
@@ -88,6 +90,31 @@ def _broadcast_others(op: str, x: Value, index: Value, axis: int) -> tuple[Value
 
 def _without(shape: Sequence[Dim], axis: int) -> tuple[Dim, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
+
+
+@eager
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Value:
+    """The sums of input's elements up to each one along dim, in dtype; by default int64 of integers and bool.
+
+    Sums of float16 and bfloat16 are kept in float32, as PyTorch's are, and those of float32 too, which PyTorch keeps in float64
+    on the CPU.
+    """
+    return _cumulated("cumsum", input, dim, dtype)
+
+
+@eager
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Value:
+    """The products of input's elements up to each one along dim, as :func:`cumsum`."""
+    return _cumulated("cumprod", input, dim, dtype)
+
+
+def _cumulated(op: str, input: Value, dim: int, dtype: Any) -> Value:
+    b, axis = builder_of(input), _dim(op, dim, input)
+    result = dtype_of(dtype) if dtype is not None else input.dtype if input.dtype.is_float else DTYPES["int64"]
+    if result.kind == "b" and input.rank and not _is_empty(input):
+        raise DTypeError(f"{op}: dtype must not be bool")
+    found = (b.cumsum if op == "cumsum" else b.cumprod)(input, axis, dtype=result)
+    return b.reshape(found, input.shape)
 
 
 @eager

@@ -11,7 +11,9 @@ from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, reduced_shape
 from gscompile.ir.ops.reductions import FOLDS
+from gscompile.ir.ops.scan import Scan
 from gscompile.ir.types import DTYPES, TensorType
+from gscompile.ir.types import dtype as as_dtype
 
 
 class ReduceOps(MovementOps):
@@ -74,6 +76,37 @@ class ReduceOps(MovementOps):
     def argmin(self, x: Operand, axis: int | None = None, keepdims: bool = False, select_last: bool = False) -> Value:
         """Position of the smallest along ``axis`` (of all in row-major order for None): the first of equals, or the last."""
         return self._arg(False, x, axis, keepdims, select_last)
+
+    def _scan(self, name: str, fold: str, x: Operand, axis: int, exclusive: bool, reverse: bool, result: Any) -> Value:
+        v = self.draft.as_value(name, "x", x)
+        row = FOLDS[fold]
+        d = row.result(v.dtype) if result is None else as_dtype(result)
+        flat = v if v.rank else self.reshape(v, (1,))
+        a = axis_of(name, "axis", axis, flat.rank)
+        op = Scan(name, row, a, flag(name, "exclusive", exclusive), flag(name, "reverse", reverse))
+        return self.draft.add(op, [flat], TensorType(flat.shape, d))
+
+    def cumsum(
+        self, x: Operand, axis: int = 0, *, exclusive: bool = False, reverse: bool = False, dtype: Any = None
+    ) -> Value:
+        """Sums of the elements up to each one along ``axis``: ``out[k] = x[0] + .. + x[k]``.
+
+        exclusive: without the element itself, so that the first is 0.  reverse: from the axis's end: ``x[k] + .. + x[-1]``.
+        dtype: of the result, to which elements are cast first; by default integers and bool become 64 bits wide, as in NumPy.
+
+        Result: x's shape, (1,) of a scalar.  Integers wrap.  Sums of 16-bit floats accumulate in float32, and each is rounded.
+        A long axis is summed in blocks, whose size depends on the shape alone: floats may round otherwise than one after the
+        other, but always in the same way.
+
+        Raises: ArgumentError, DTypeError, ShapeError.
+        """
+        return self._scan("cumsum", "sum", x, axis, exclusive, reverse, dtype)
+
+    def cumprod(
+        self, x: Operand, axis: int = 0, *, exclusive: bool = False, reverse: bool = False, dtype: Any = None
+    ) -> Value:
+        """Products of the elements up to each one along ``axis``: :meth:`cumsum`, but the first exclusive one is 1."""
+        return self._scan("cumprod", "prod", x, axis, exclusive, reverse, dtype)
 
     def segment_reduce(
         self, x: Operand, offsets: Operand, reduction: str = "sum", *, empty: float | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from gscompile.frontend.base import axis_of
 from gscompile.frontend.builder import builder_of
 from gscompile.ir.dims import product
 from gscompile.ir.graph import Value
@@ -85,6 +86,14 @@ def _arg(n: Node, largest: bool) -> Value:
 
 operator("ArgMax")(lambda n: _arg(n, True))
 operator("ArgMin")(lambda n: _arg(n, False))
+
+
+@operator("CumSum", 11, "axis must be known while the graph is built")
+def cum_sum(n: Node) -> Value:
+    x = n[0]
+    a = axis_of(n.op, "axis", n.number(n.scalar(1), "axis"), x.rank)
+    flags = [bool(n.choice(name, (0, 1))) for name in ("exclusive", "reverse")]
+    return n.b.cumsum(x, a, exclusive=flags[0], reverse=flags[1], dtype=x.dtype)
 
 
 def _spatial(n: Node) -> tuple[Value, list[int]]:

@@ -10,3 +10,9 @@ ORDERED_THREADS = 16384
 
 ORDERED_RANGES = 64
 """Ranges of an indexed axis, where the number of columns is known at run time only."""
+
+SCAN_BLOCK = 256
+"""Steps of a scan that one thread takes."""
+
+SCAN_ROWS = 16384
+"""Rows of a scan that fill a GPU without cutting any."""

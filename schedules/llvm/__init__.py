@@ -8,6 +8,7 @@ from schedules.llvm.map import Rows
 from schedules.llvm.owned import OwnedRows
 from schedules.llvm.privatised import Privatised
 from schedules.llvm.reduce import Columns, Folds
+from schedules.llvm.scan import Scans
 from schedules.llvm.scatter import OwnerComputes
 from schedules.rule import Rule
 
@@ -19,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     Rows(),
     Columns(),
     Folds(),
+    Scans(),
     Privatised(),
     Chunked(),
     OwnedRows(),

@@ -221,3 +221,23 @@ STREAM_PREFETCH_BYTES = 4096
 Lines are prefetched at twice and at half that distance, too, since CPUs drop prefetches when busy: elements_add_first once
 12.6 ms, twice 10.0, three times 8.9.
 """
+
+# -- scans (scan.py)
+
+SCAN_UNITS = 64
+"""Rows, or tiles of columns, that are enough for every core; with fewer a long axis is cut into blocks."""
+
+SCAN_BLOCK = 4096
+"""Steps of a block along the innermost axis."""
+
+SCAN_COLUMN_BLOCK = 512
+"""Steps of a block along another axis, where each step has columns."""
+
+SCAN_WAYS = 4
+"""Blocks or rows whose totals advance in turns: a sum of floats takes 4 cycles."""
+
+SCAN_LANES = 32
+"""Partial folds of a block of floats along the innermost axis; of integers LLVM makes vectors by itself."""
+
+SCAN_REGISTERS = 8
+"""Vector registers that hold the totals of a tile of columns."""

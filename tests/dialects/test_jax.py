@@ -335,3 +335,52 @@ def test_what_is_refused() -> None:
     refused("bucket_size", lambda: gj.segment_sum(x, np.zeros(3, int), 2, bucket_size=2))
     refused("num_segments is needed", lambda: gj.segment_sum(gs.Builder().input("x", (3,), "int32"), np.zeros(3, int)))
     refused("not defined for bool", lambda: gj.at(x > 0)[i].add(True))
+
+
+def cumulated(d: Draw, lax: bool) -> tuple[Array, Any]:
+    shape = d.shape(d.integer(0, 4), empty=0.08)
+    axis = len(shape) + 1 if d.maybe(0.05) else d.axis(len(shape))
+    if lax and d.maybe(0.8):
+        axis %= max(len(shape), 1)
+    dtype = d.choice(DTYPES)
+    if dtype in ("float16", "bfloat16"):  # which JAX rounds at every step
+        return whole(d, shape, dtype), axis
+    return d.data(shape, dtype, special=False), axis
+
+
+def rounding_of(dtype: Any) -> float:
+    """How far sums in another order may be off."""
+    dtype = np.dtype(dtype)
+    return 0 if dtype.kind in "iub" else {2: 2e-2, 4: 1e-4, 8: 1e-10}[dtype.itemsize]
+
+
+@draws(60)
+def test_cumsum(seed: int) -> None:
+    d = Draw(seed)
+    name = ("cumsum", "cumprod")[seed % 2]
+    x, axis = cumulated(d, False)
+    axis = None if d.maybe(0.2) else axis
+    dtype = d.choice(("int16", "float64", "uint8")) if d.maybe(0.2) else None
+    if dtype is not None:
+        x = np.abs(x) if x.dtype.kind != "b" else x
+        x = (x % 100).astype(x.dtype) if x.dtype.kind != "b" else x  # of others the cast is open
+    against(name).agree(
+        lambda: getattr(gj, name)(x, axis, dtype),
+        lambda: getattr(jnp, name)(x, axis, dtype),
+        (x.shape, x.dtype, axis, dtype),
+        rtol=rounding_of(dtype or x.dtype),
+    )
+
+
+@draws(60)
+def test_lax_cumsum(seed: int) -> None:
+    d = Draw(seed)
+    name = ("cumsum", "cumprod")[seed % 2]
+    x, axis = cumulated(d, True)
+    reverse = d.maybe(0.5)
+    against(f"lax_{name}").agree(
+        lambda: getattr(gj, f"lax_{name}")(x, axis, reverse),
+        lambda: getattr(jax.lax, name)(jnp.asarray(x), axis, reverse),
+        (x.shape, x.dtype, axis, reverse),
+        rtol=rounding_of(x.dtype),
+    )

@@ -55,6 +55,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     ),
     "message_passing": message_passing,
     "sum_rows": lambda b: b.sum(table(b), 1),
+    "cumsum_rows": lambda b: b.cumsum(table(b), 0),
 }
 
 
