@@ -1,1 +1,1 @@
-"""A compiled function meets arrays.  Needs no compiler: deployed kernels use it as it is."""
+"""A compiled function meets arrays: what needs neither a compiler nor to have compiled in this process."""

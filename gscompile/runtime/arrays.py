@@ -25,7 +25,7 @@ import numpy as np
 from gscompile.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from gscompile.ir.dims import shape_str
 from gscompile.ir.types import DTYPES, DType
-from gscompile.runtime import layout
+from gscompile.runtime.extension import extension
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,21 +176,14 @@ def _strided(
 
 # -- NumPy ------------------------------------------------------------------------------------------------------------
 
-_data_pointer = ctypes.c_size_t.from_address
-
 
 def _pointer_by_interface(x: NDArray[Any]) -> int:
     address: int = x.__array_interface__["data"][0]
     return address
 
 
-def _pointer_by_layout(x: NDArray[Any]) -> int:
-    return _data_pointer(id(x) + layout.DATA).value
-
-
-# The address of an ndarray's first element.  ``x.__array_interface__["data"][0]`` and ``x.ctypes.data`` build a dict or
-# an object for it and take 1 us.
-_numpy_pointer = _pointer_by_layout if layout.is_known() else _pointer_by_interface
+# The address of an ndarray's first element.  In Python a dict or an object is built for it, which takes 1 us.
+_numpy_pointer: Callable[[NDArray[Any]], int] = _pointer_by_interface if extension is None else extension.address
 
 _NUMPY_DTYPES: dict[Any, DType] = {np.dtype(name): d for name, d in DTYPES.items() if name != "bfloat16"}
 _NUMPY_TYPES: dict[str, Any] = {d.name: np_type for np_type, d in _NUMPY_DTYPES.items()}

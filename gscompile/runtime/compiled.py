@@ -13,7 +13,7 @@ from gscompile.errors import ArgumentError, DeviceError
 from gscompile.runtime.arrays import Array, Device, View
 from gscompile.runtime.call import PreparedCall, prepare
 from gscompile.runtime.devices import Runner, Status
-from gscompile.runtime.direct import Patterns
+from gscompile.runtime.fastcall import FastCalls
 from gscompile.runtime.interface import Argument, Extents, Interface
 from gscompile.runtime.threads import get_num_threads, kernels_run
 
@@ -98,10 +98,9 @@ class CompiledFunction:
         self._function  # noqa: B018  so that a device that is not there is reported first
         call = prepare(self._interface, args, kwargs, out)
         self._run(call, self._pointers(call))
-        result = call.finish()
-        if call.direct and not kwargs and self._patterns is not None:
-            self._remember(args, result, call.extents)
-        return result
+        if call.direct and not kwargs:
+            self._remember(args, call.results[0], call.extents)
+        return call.finish()
 
     def bind(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Bound:
         """A call with everything checked and converted once, to be run many times on the same arrays.
@@ -185,18 +184,18 @@ class CompiledFunction:
         return f.device == "cpu" and f.workspace == 0 and not self._constants
 
     @cached_property
-    def _patterns(self) -> Patterns | None:
+    def _fast_calls(self) -> FastCalls | None:
         """The fast path; None where a call needs more than arrays."""
         if not self._plain or len(self.outputs) > 1:
             return None
-        return Patterns(self._function, self._interface.status_length, self._call)
+        return FastCalls(self._function, self._interface.status_length, self.outputs[0].dtype, self._call)
 
     def _remember(self, inputs: Sequence[Any], out: Any, extents: Extents) -> None:
         """A call was found good, with every array used as it is."""
-        patterns = self._patterns
-        if patterns is not None:
-            patterns.add(inputs, out, extents.numbers, self._interface.in_place.get(0), extents.work < BRIEF)
-            self.__call__ = patterns.called
+        fast = self._fast_calls
+        if fast is not None:
+            fast.add(inputs, out, extents.numbers, self._interface.in_place.get(0), extents.work < BRIEF)
+            self.__call__ = fast.called
 
 
 class _ThreadStatus(threading.local):
@@ -227,10 +226,10 @@ class Bound:
         self._pointers = compiled._pointers(call)
         self._result = call.finish()
         self.__call__, self.__signature__ = self._run, inspect.Signature()
-        if compiled._patterns is not None:
+        if compiled._fast_calls is not None:
             arrays = [v.owner for v in call.inputs]
             compiled._remember(arrays, self._result, call.extents)
-            self.__call__ = compiled._patterns.bound(arrays, self._result, self._run)
+            self.__call__ = compiled._fast_calls.bound(arrays, self._result, self._run)
 
     def _run(self) -> Any:
         self._compiled._run(self._call, self._pointers)

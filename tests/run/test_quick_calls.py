@@ -1,11 +1,11 @@
-"""Calls with prepared arrays: what was found out about an array is used again only while it holds."""
+"""Repeated calls, with the C extension and without: what was found out about an array is used again only while it holds."""
 
 from __future__ import annotations
 
 import gc
-import inspect
+import os
+import subprocess
 import sys
-import sysconfig
 import threading
 import time
 import weakref
@@ -18,21 +18,20 @@ import pytest
 
 import gscompile as gs
 from gscompile import build as module
-from gscompile.runtime import direct as direct_calls
-from gscompile.runtime import layout
+from gscompile.runtime import arrays, fastcall
 from gscompile.runtime.arrays import view
-from gscompile.runtime.direct import MOST
-from gscompile.runtime.direct_ir import SMALL
 from tests.frameworks import need
+from tests.run.calls import INDEX, X, locked, made, misaligned, put
 
-X, INDEX = np.arange(24, dtype=np.float32).reshape(8, 3), np.array([5, -8, 7, 0])
 
-
-def made() -> Any:
-    """A compiled take."""
-    b = gs.Builder("take")
-    b.output(b.take(b.input("x", ("n", 3), "float32"), b.input("i", ("k",), "int64")))
-    return b.build()
+@pytest.fixture(params=["extension", "plain"], autouse=True)
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test runs with the C extension and without."""
+    if request.param == "plain":
+        monkeypatch.setattr(fastcall, "extension", None)
+        monkeypatch.setattr(arrays, "_numpy_pointer", arrays._pointer_by_interface)
+    elif fastcall.extension is None:
+        pytest.skip("the C extension is not built (pip install -e .), or switched off")
 
 
 @pytest.fixture
@@ -41,14 +40,6 @@ def take() -> Any:
     m = made()
     m(X, INDEX, out=np.empty((4, 3), np.float32))
     return m
-
-
-def put() -> Any:
-    """A compiled put that adds, and may work in place."""
-    b = gs.Builder("put")
-    x, i, src = b.input("x", (8, 3), "float32"), b.input("i", (4,), "int64"), b.input("s", (4, 3), "float32")
-    b.output(b.put(x, i, src, reduction="add"))
-    return b.build()
 
 
 @pytest.fixture
@@ -90,15 +81,6 @@ def test_storage_that_moved_is_found(take: Any, quick: None) -> None:
     x.resize((8, 3), refcheck=False)  # the same array elsewhere
     x[...] = X + 5
     np.testing.assert_array_equal(take(x, INDEX, out=out), x[INDEX])
-
-
-def locked(out: Any) -> Any:
-    out.flags.writeable = False
-    return out
-
-
-def misaligned(shape: tuple[int, ...]) -> Any:
-    return np.empty(4 * int(np.prod(shape)) + 1, np.uint8)[1:].view(np.float32).reshape(shape)
 
 
 @pytest.mark.parametrize(
@@ -181,89 +163,6 @@ def test_a_scatter_works_in_place_only_on_its_own_data() -> None:
         np.testing.assert_array_equal(m(X, INDEX, both[:4], out=both), want)
 
 
-# -- what compiled code looks at --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def direct(monkeypatch: pytest.MonkeyPatch, take: Any) -> Any:
-    """The take, whose calls have to be found good by compiled code from now on."""
-    for _ in range(2):
-        take(X, INDEX, out=np.empty((4, 3), np.float32))
-
-    def refuse(*args: Any) -> Any:
-        raise LookedAtError
-
-    monkeypatch.setitem(take.__dict__, "_quick", refuse)
-    return take
-
-
-class LookedAtError(Exception):
-    """Python had to look at the arrays."""
-
-
-def test_arrays_like_those_of_a_good_call(direct: Any) -> None:
-    out = np.empty((4, 3), np.float32)
-    frozen = X.copy()
-    frozen.flags.writeable = False
-    for x in (X, X + 1, frozen, np.stack([X, X])[1]):
-        out[...] = 0
-        assert direct(x, INDEX, out=out) is out
-        np.testing.assert_array_equal(out, x[INDEX])
-
-
-class Subclass(np.ndarray[Any, Any]):
-    """Not an ndarray as far as members go."""
-
-
-@pytest.mark.parametrize(
-    ("x", "i", "out"),
-    [
-        (X[:7].copy(), INDEX, np.empty((4, 3), np.float32)),
-        (X, INDEX[:3], np.empty((3, 3), np.float32)),
-        (X, INDEX, np.empty((4, 4), np.float32)),
-        (X, INDEX, np.empty((4, 3, 1), np.float32)),
-        (X, INDEX, np.empty((4, 6), np.float32)[:, ::2]),
-        (np.asfortranarray(X), INDEX, np.empty((4, 3), np.float32)),
-        (X, INDEX, locked(np.empty((4, 3), np.float32))),
-        (X, INDEX, misaligned((4, 3))),
-        (X, INDEX.astype(np.uint64), np.empty((4, 3), np.float32)),
-        (X.astype(">f4"), INDEX, np.empty((4, 3), np.float32)),
-        (X.view(Subclass), INDEX, np.empty((4, 3), np.float32)),
-        (X.tolist(), INDEX, np.empty((4, 3), np.float32)),
-        (X, INDEX, 7),
-        (X, np.array([0, 1, 8, 2]), np.empty((4, 3), np.float32)),
-        (X, np.array([0, 1, -9, 2]), np.empty((4, 3), np.float32)),
-    ],
-)
-def test_arrays_unlike_those_of_a_good_call(direct: Any, x: Any, i: Any, out: Any) -> None:
-    with pytest.raises(LookedAtError):
-        direct(x, i, out=out)
-
-
-def test_another_number_of_inputs(direct: Any) -> None:
-    for args in ((), (X,), (X, INDEX, INDEX)):
-        with pytest.raises(LookedAtError):
-            direct(*args, out=np.empty((4, 3), np.float32))
-
-
-def test_overlapping_arrays_are_looked_at(direct: Any) -> None:
-    storage = np.empty((14, 3), np.float32)
-    storage[:8] = X
-    for begin in (0, 3, 7):
-        with pytest.raises(LookedAtError):
-            direct(storage[:8], INDEX, out=storage[begin : begin + 4])
-    np.testing.assert_array_equal(direct(storage[:8], INDEX, out=storage[8:12]), X[INDEX])  # side by side
-
-
-def test_many_shapes_are_known_and_more_are_looked_at(take: Any) -> None:
-    x = np.arange(150, dtype=np.float32).reshape(50, 3)
-    for _ in range(3):
-        for k in range(1, 2 * MOST):
-            out = np.empty((k, 3), np.float32)
-            np.testing.assert_array_equal(take(x, np.arange(k), out=out), x[:k])
-    assert len(take._patterns._kept) == MOST
-
-
 @pytest.mark.parametrize("name", ["bfloat16", "bool", "int8"])
 def test_other_dtypes_and_ranks(name: str) -> None:
     b = gs.Builder()
@@ -274,7 +173,7 @@ def test_other_dtypes_and_ranks(name: str) -> None:
     for k in (0, 4, -1, 9, -6, 2):
         m(x, np.array(k, np.int32), out=out)
         assert out == x[k % 5]
-    assert len(m._patterns._kept) == 1
+    assert len(m._fast_calls) == (fastcall.extension is not None)
 
 
 def test_nothing_to_do() -> None:
@@ -285,25 +184,7 @@ def test_nothing_to_do() -> None:
         assert m(X, INDEX[:0], out=out) is out
 
 
-def test_in_place_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    m, source = put(), np.ones((4, 3), np.float32)
-    want = m(X, INDEX, source)
-    for _ in range(2):
-        m(X, INDEX, source, out=np.empty_like(X))
-    quick = m._quick
-    monkeypatch.setitem(m.__dict__, "_quick", lambda *_: pytest.fail("looked at"))
-    data = X.copy()
-    assert m(data, INDEX, source, out=data) is data
-    np.testing.assert_array_equal(data, want)
-    out = np.empty_like(X)
-    np.testing.assert_array_equal(m(X, INDEX, source, out=out), want)
-    monkeypatch.setitem(m.__dict__, "_quick", quick)
-    with pytest.raises(gs.BoundsError, match=r"i\[2\] = 8 "):
-        m(data, np.array([0, 1, 8, 2]), source, out=data)
-    np.testing.assert_array_equal(data, want)  # untouched
-
-
-def test_threads_that_find_patterns_at_once(take: Any) -> None:
+def test_threads_that_add_signatures_at_once(take: Any) -> None:
     x = np.arange(150, dtype=np.float32).reshape(50, 3)
 
     def work(seed: int) -> None:
@@ -314,104 +195,6 @@ def test_threads_that_find_patterns_at_once(take: Any) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-
-
-@pytest.mark.parametrize("member", ["ITEMS", "TYPE", "DATA", "RANK", "EXTENTS", "DTYPE", "FLAGS"])
-def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch, member: str) -> None:
-    assert layout.is_known()
-    monkeypatch.setattr(layout, member, getattr(layout, member) + (-8 if member == "TYPE" else 8))
-    assert not layout.is_known()
-    monkeypatch.undo()
-    monkeypatch.setattr(layout, "is_known", lambda: False)
-    python_has_to_look(monkeypatch)
-
-
-def test_a_python_that_lacks_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lacks() -> str:
-        raise AttributeError("PyObject_Vectorcall")
-
-    monkeypatch.setattr(direct_calls, "code", lacks)
-    python_has_to_look(monkeypatch)
-
-
-def test_a_python_without_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: int(name == "Py_GIL_DISABLED"))
-    assert not layout.is_known()
-
-
-def python_has_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct_calls, "methods", direct_calls.methods.__wrapped__)
-    m = made()
-    out = np.empty((4, 3), np.float32)
-    for _ in range(3):
-        np.testing.assert_array_equal(m(X, INDEX, out=out), X[INDEX])
-        np.testing.assert_array_equal(m(X, INDEX), X[INDEX])
-        np.testing.assert_array_equal(m.bind(X, INDEX)(), X[INDEX])
-    assert not m._patterns._kept and m.__call__ == m._call
-
-
-def test_calls_that_make_their_result(direct: Any) -> None:
-    for x in (X, X + 1):
-        first, second = direct(x, INDEX), direct(x, INDEX)
-        np.testing.assert_array_equal(first, x[INDEX])
-        assert type(first) is np.ndarray and not np.shares_memory(first, second)
-    for known_shape in (np.asfortranarray(X), X.astype("f8")):
-        with pytest.raises(LookedAtError):
-            direct(known_shape, INDEX)
-    for other in (X.tolist(), X[:5].copy()):  # are prepared as ever
-        with pytest.raises(gs.BoundsError):
-            direct(other, np.array([0, 1, 99, 2]))
-
-
-def test_results_too_large_to_be_made_by_compiled_code() -> None:
-    m = made()
-    x = np.arange(3 * 8, dtype=np.float32).reshape(8, 3)
-    for k in (SMALL // 12, SMALL // 12 + 1, 10_000):
-        index = np.arange(k) % 16 - 8
-        for _ in range(3):
-            out = m(x, index)
-            np.testing.assert_array_equal(out, x[index])
-        assert (out.base is None) == (
-            out.nbytes <= SMALL
-        )  # larger ones begin at a multiple of 64 bytes of some storage
-
-
-def test_keywords_as_they_come(direct: Any) -> None:
-    out = np.empty((4, 3), np.float32)
-    name = "".join(["o", "ut"])  # equal, but another object
-    assert name is not sys.intern("out")
-    for _ in range(2):
-        with pytest.raises(LookedAtError):  # at most
-            direct(X, INDEX, **{name: out})
-        assert direct(x=X, i=INDEX, out=out) is out
-        assert direct(X, i=INDEX, out=out) is out
-        np.testing.assert_array_equal(direct(X, INDEX, out=None), X[INDEX])
-        with pytest.raises(gs.ArgumentError, match="no input is called 'out2'"):
-            direct(X, INDEX, out2=out)
-        with pytest.raises(gs.ArgumentError, match="missing input i"):
-            direct(x=X)
-
-
-def test_every_reference_is_given_back(direct: Any) -> None:
-    out, missing = np.empty((4, 3), np.float32), np.array([5, 8, 7, 0])
-    bound = direct.bind(X, INDEX, out=out)
-
-    def rounds() -> None:
-        for _ in range(50):
-            direct(X, INDEX, out=out)
-            direct(X, INDEX)
-            bound()
-            for arguments in ((X, missing), (X,)):
-                with pytest.raises((LookedAtError, gs.ArgumentError)):
-                    direct(*arguments)
-
-    def counts() -> list[int]:
-        return [sys.getrefcount(x) for x in (X, INDEX, missing, out, out.dtype, INDEX.dtype, direct, bound)]
-
-    rounds()
-    before = counts()
-    rounds()
-    assert counts() == before
 
 
 def test_a_module_is_freed_with_all_that_it_knows() -> None:
@@ -460,15 +243,204 @@ def test_other_threads_run_during_a_kernel() -> None:
     assert ticks > 10
 
 
-def test_what_a_call_tells_of_itself(direct: Any) -> None:
-    assert str(inspect.signature(direct)) == "(*args, out=None, **kwargs)"
-    assert str(inspect.signature(direct.bind(X, INDEX))) == "()"
-    assert "Raises:" in (inspect.getdoc(type(direct).__call__) or "")
-
-
 def test_the_result_is_of_the_first_arrays_kind(take: Any) -> None:
     torch = need("torch")
     for _ in range(3):
         assert type(take(torch.from_numpy(X), INDEX)) is torch.Tensor
         assert type(take(X, torch.from_numpy(INDEX))) is np.ndarray
         np.testing.assert_array_equal(take(x=X, i=INDEX), take(X, INDEX))
+
+
+# -- PyTorch, JAX, Paddle ---------------------------------------------------------------------------------------------
+
+
+def test_torch_tensors(take: Any) -> None:
+    torch = need("torch")
+    x, i = torch.from_numpy(X.copy()), torch.from_numpy(INDEX)
+    out, parameter = torch.empty(4, 3), torch.nn.Parameter(x)
+    for table in (x, x + 1, parameter, x.t().contiguous().t()):
+        for _ in range(3):
+            out.zero_()
+            assert take(table, i, out=out) is out
+            assert torch.equal(out, table.detach()[i])
+            made = take(table, i)
+            assert type(made) is torch.Tensor and not made.requires_grad and torch.equal(made, table.detach()[i])
+            made.resize_(100)  # is a tensor like any other
+
+
+def test_torch_tensors_whose_storage_is_not_their_value(take: Any) -> None:
+    torch = need("torch")
+    x, i, out = torch.from_numpy(X), torch.from_numpy(INDEX), torch.empty(4, 3)
+    for _ in range(3):
+        assert torch.equal(take(x, i, out=out), x[i])
+        assert torch.equal(take(torch._neg_view(x), i, out=out), -x[i])
+        assert torch.equal(take(torch._neg_view(x), i), -x[i])
+        receiver = torch._neg_view(torch.empty(4, 3))
+        assert torch.equal(take(x, i, out=receiver), x[i])
+        one = torch.tensor([1 + 2j]).conj().imag.expand(8, 3).contiguous()
+        assert torch.equal(take(one, i, out=out), torch.full((4, 3), -2.0))
+
+
+@pytest.mark.parametrize("kind", ["meta", "sparse", "fake", "mapped"])
+def test_torch_tensors_without_storage(take: Any, kind: str) -> None:
+    torch = need("torch")
+    x, i, out = torch.from_numpy(X), torch.from_numpy(INDEX), torch.empty(4, 3)
+    for _ in range(3):
+        take(x, i, out=out)
+        with pytest.raises(gs.DeviceError):
+            if kind == "meta":
+                take(x.to("meta"), i, out=out)
+            elif kind == "sparse":
+                take(x.to_sparse(), i, out=out)
+            elif kind == "fake":
+                from torch._subclasses.fake_tensor import FakeTensorMode
+
+                take(FakeTensorMode().from_tensor(x), i, out=out)
+            else:
+                torch.func.vmap(lambda row: take(row, i, out=out))(x[None])
+        with pytest.raises(gs.DeviceError):
+            take(x, i, out=torch.empty(4, 3, device="meta"))
+
+
+def test_a_torch_subclass_is_computed_with(take: Any) -> None:
+    torch = need("torch")
+
+    class Own(torch.Tensor):  # type: ignore[misc, name-defined]
+        pass
+
+    x, i = torch.from_numpy(X), torch.from_numpy(INDEX)
+    for _ in range(3):
+        assert torch.equal(take(x.as_subclass(Own), i, out=torch.empty(4, 3)), x[i])
+        assert type(take(x.as_subclass(Own), i)) is torch.Tensor
+
+
+@pytest.mark.parametrize(
+    ("error", "change"),
+    [
+        (gs.ShapeError, lambda x, i, out: (x, i, out[:3])),
+        (gs.ShapeError, lambda x, i, out: (x, i, out.reshape(3, 4))),
+        (gs.ShapeError, lambda x, i, out: (x[:, :2].contiguous(), i, out)),
+        (gs.DTypeError, lambda x, i, out: (x.double(), i, out)),
+        (gs.DTypeError, lambda x, i, out: (x, i.int(), out)),
+        (gs.DTypeError, lambda x, i, out: (x, i, out.int())),
+        (gs.BoundsError, lambda x, i, out: (x, i + 4, out)),
+        (gs.BoundsError, lambda x, i, out: (x[:7], i, out)),
+        (gs.ArgumentError, lambda x, i, out: (x, i, out[:1].expand(4, 3))),
+    ],
+)
+def test_torch_tensors_that_cannot_be_used(take: Any, error: Any, change: Callable[..., Any]) -> None:
+    torch = need("torch")
+    x, i, out = torch.from_numpy(X), torch.from_numpy(INDEX), torch.empty(4, 3)
+    for _ in range(3):
+        take(x, i, out=out)
+        x2, i2, out2 = change(x, i, out)
+        with pytest.raises(error):
+            take(x2, i2, out=out2)
+
+
+@pytest.mark.parametrize("name", ["float64", "float16", "bfloat16", "bool", "int8", "int64"])
+def test_torch_dtypes(name: str) -> None:
+    torch = need("torch")
+    m, x = made(name), torch.arange(24).reshape(8, 3).to(getattr(torch, name))
+    i, out = torch.from_numpy(INDEX), torch.empty(4, 3, dtype=x.dtype)
+    for _ in range(3):
+        assert torch.equal(m(x, i, out=out), x[i])
+        assert torch.equal(m(x, i), x[i]) and m(x, i).dtype == x.dtype
+
+
+def test_torch_storage_that_moved(take: Any) -> None:
+    torch = need("torch")
+    x, i, out = torch.from_numpy(X.copy()), torch.from_numpy(INDEX), torch.empty(4, 3)
+    run = take.bind(x, i, out=out)
+    for k in range(3):
+        x.set_(torch.from_numpy(X + k))  # the same tensor elsewhere
+        assert torch.equal(take(x, i, out=out), x[i])
+    x.resize_(6, 3)
+    with pytest.raises(gs.BoundsError):
+        take(x, i, out=out)
+    assert run is not None
+
+
+def test_an_output_over_a_torch_input(take: Any) -> None:
+    torch = need("torch")
+    storage, i = torch.empty(14, 3), torch.from_numpy(INDEX)
+    for _ in range(3):
+        for begin in (0, 3, 7, 8, 10):
+            storage[:8] = torch.from_numpy(X)
+            want = storage[:8][i]
+            assert torch.equal(take(storage[:8], i, out=storage[begin : begin + 4]), want)
+
+
+def test_a_torch_scatter_in_place() -> None:
+    torch = need("torch")
+    m, i, source = put(), torch.from_numpy(INDEX), torch.ones(4, 3)
+    want = torch.from_numpy(m(X, INDEX, np.ones((4, 3), np.float32)))
+    for _ in range(3):
+        data = torch.from_numpy(X.copy())
+        assert torch.equal(m(data, i, source), want) and torch.equal(data, torch.from_numpy(X))
+        assert m(data, i, source, out=data) is data and torch.equal(data, want)
+        with pytest.raises(gs.BoundsError, match=r"i\[2\] = 8 "):
+            m(data, torch.tensor([0, 1, 8, 2]), source, out=data)
+        assert torch.equal(data, want)  # untouched
+
+
+def test_jax_arrays(take: Any) -> None:
+    jax = need("jax")
+    with jax.enable_x64(True):
+        x, i, missing = jax.numpy.asarray(X), jax.numpy.asarray(INDEX), jax.numpy.asarray(INDEX + 4)
+    out = np.empty((4, 3), np.float32)
+    run = take.bind(x, i, out=out)
+    for table in (x, x + 1):
+        for _ in range(3):
+            out[...] = 0
+            assert take(table, i, out=out) is out
+            np.testing.assert_array_equal(out, np.asarray(table)[INDEX])
+            made = take(table, i)
+            assert isinstance(made, jax.Array)
+            np.testing.assert_array_equal(made, out)
+            assert run() is out
+    with pytest.raises(gs.ArgumentError, match="read-only"):
+        take(x, i, out=made)
+    gone = x + 2
+    take(gone, i, out=out)
+    gone.delete()
+    with pytest.raises(gs.DeviceError, match="deleted"):
+        take(gone, i, out=out)
+    with pytest.raises(gs.BoundsError):
+        take(x, missing, out=out)
+
+
+def test_jax_bfloat16() -> None:
+    jax = need("jax")
+    m, x = made("bfloat16"), jax.numpy.asarray(X, dtype="bfloat16")
+    for _ in range(3):
+        result = m(x, INDEX)
+        assert isinstance(result, jax.Array)
+        np.testing.assert_array_equal(np.asarray(result, np.float32), X[INDEX])
+
+
+def test_arrays_of_several_libraries(take: Any) -> None:
+    torch, jax = need("torch"), need("jax")
+    tables = (X, torch.from_numpy(X), jax.numpy.asarray(X))
+    for _ in range(3):
+        for x in tables:
+            for i in (INDEX, torch.from_numpy(INDEX)):
+                for out in (np.empty((4, 3), np.float32), torch.empty(4, 3)):
+                    assert take(x, i, out=out) is out
+                    np.testing.assert_array_equal(np.asarray(out), X[INDEX])
+                result = take(x, i)
+                assert isinstance(result, jax.Array) if x is tables[2] else type(result) is type(x)
+                np.testing.assert_array_equal(np.asarray(result), X[INDEX])
+
+
+# -- the switch -------------------------------------------------------------------------------------------------------
+
+
+def test_the_environment_switches_the_extension_off() -> None:
+    code = (
+        "from tests.run.calls import X, INDEX, made\n"
+        "from gscompile.runtime.fastcall import extension\n"
+        "m = made()\n"
+        "assert extension is None and all((m(X, INDEX) == X[INDEX]).all() for _ in range(3)) and m.__call__ == m._call"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "GSCOMPILE_FASTCALL": "0"}, check=True)

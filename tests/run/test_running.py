@@ -58,7 +58,7 @@ def spied(module: Any) -> list[list[int]]:
         return function(*args)
 
     module._function = tvm_ffi.convert(recording)
-    for remembered in ("_patterns",):  # with the function
+    for remembered in ("_fast_calls",):  # with the function
         module.__dict__.pop(remembered, None)
     module.__call__ = module._call
     return calls

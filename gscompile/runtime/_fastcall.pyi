@@ -1,0 +1,84 @@
+"""What :mod:`gscompile.runtime.fastcall` needs of the C extension."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_STATUS: int  # words of a status record
+SMALL: int  # bytes of a NumPy result that is made by NumPy's allocator; larger ones begin at a multiple of 64
+
+class FastCall:
+    """A call of a compiled function: ``call(*inputs, out=None)``.
+
+    Arguments that equal no call signature go to ``slow``, as does a call whose kernel reports an error.
+    """
+
+    def __new__(
+        cls,
+        call: int,
+        function: int,
+        keep: object,
+        threads: int,
+        status: int,
+        slow: Callable[..., Any],
+    ) -> FastCall:
+        """
+        Args:
+            call, function: addresses of TVM's C function that calls functions, and of the function.
+            keep: what owns the function.
+            threads: the address of an int64, the number of threads.
+            status: words of the status record.
+        """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def add(
+        self,
+        inputs: tuple[Any, ...],
+        out: Any,
+        numbers: tuple[int, ...],
+        in_place: int,
+        brief: bool,
+        make: np.dtype[Any] | tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None,
+        finish: Callable[[Any], Any] | None,
+        /,
+    ) -> bool:
+        """Remember the signature of a call that was found good; False if it is known, or an array cannot be read here.
+
+        Args:
+            numbers: the sizes that the function takes.
+            in_place: the input whose storage ``out`` may be; -1: none.
+            brief: the GIL is kept while the kernel runs.
+            make: how a call without ``out`` gets an array of ``out``'s shape: as NumPy storage of a dtype, or by a call;
+                None: such calls are slow.
+            finish: what makes the caller's array of NumPy storage that was filled.
+        """
+
+class FastBound:
+    """A call on fixed arrays, without arguments."""
+
+    def __new__(cls, call: FastCall, inputs: tuple[Any, ...], out: Any, slow: Callable[[], Any]) -> FastBound: ...
+    def __call__(self) -> Any: ...
+
+def register(
+    type: type,
+    api: object | None,
+    check: Callable[[Any], object] | None,
+    expected: object,
+    writable: bool,
+    /,
+) -> None:
+    """Say how arrays of exactly this type are read, for good.  NumPy's are known.
+
+    Args:
+        api: the type's ``__dlpack_c_exchange_api__``; None: through the buffer protocol.
+        check, expected: ``check(array)`` must be the very object ``expected``.
+        writable: whether arrays may be written where ``api`` does not tell.
+
+    Raises:
+        ValueError: another version of the API; too many types.
+    """
+
+def address(array: NDArray[Any], /) -> int:
+    """The address of a NumPy array's first element."""

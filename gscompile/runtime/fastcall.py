@@ -1,0 +1,153 @@
+"""The fast path of calls: arrays like those of an earlier call are checked in C.
+
+What a kernel must know of an array, its type, dtype, extents, flags and address, takes Python 1 us an array to find out.  A
+call signature is what they were in a call that the slow path, in Python, found good.  A C extension (``_fastcall.c``) compares it
+with the arrays of another call, and if all agree, the storage is usable as it is, and the output overlaps no input, runs the
+kernel.  Whatever differs, and an index out of range, is the slow path's.
+
+Arrays are read by public C APIs: NumPy's; the DLPack C exchange API (``__dlpack_c_exchange_api__`` of a type) of PyTorch, Paddle
+and whoever has it; for JAX, which has not, the buffer protocol, which waits for the array and refuses one that was deleted.
+
+The extension is optional: without a compiler, in free-threaded Python, or with ``GSCOMPILE_FASTCALL=0`` in the environment when
+gscompile is imported, all calls take the slow path, with the same results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gscompile.errors import MissingExtraError
+from gscompile.ir.types import DType
+from gscompile.runtime import arrays
+from gscompile.runtime.extension import extension
+from gscompile.runtime.threads import COUNT_AT
+
+if TYPE_CHECKING:
+    from gscompile.runtime._fastcall import FastCall
+
+MOST = 16  # signatures of a module
+SMALL = 16384  # bytes of a result that a signature may keep an example of
+
+Answer: TypeAlias = Callable[..., Any]
+
+
+class FastCalls:
+    """The call signatures of a module, and calls that look among them first.
+
+    Args:
+        function: the compiled one; its arguments are inputs, output, status, workspace (none), sizes, threads, flags.
+        status: words of its status record.
+        dtype: of its output.
+        slow: what is called where no signature fits, with the arguments of the call.
+
+    Attributes:
+        called: ``slow``, until there is a signature; then what compares with it first.
+    """
+
+    __slots__ = ("_count", "_dtype", "_fast", "_slow", "called")
+
+    def __init__(self, function: Any, status: int, dtype: DType, slow: Answer) -> None:
+        self._dtype, self._slow, self._count = dtype, slow, 0
+        self._fast: FastCall | None = None
+        self.called = slow
+        if extension is not None and status <= extension.MOST_STATUS:
+            self._fast = extension.FastCall(_call(), function.__chandle__(), function, COUNT_AT, status, slow)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def bound(self, inputs: Sequence[Any], out: Any, slow: Answer) -> Answer:
+        """A call of these arrays, without arguments; ``slow`` where no signature fits them."""
+        if self._fast is None or extension is None:
+            return slow
+        bound: Answer = extension.FastBound(self._fast, tuple(inputs), out, slow)
+        return bound
+
+    def add(self, inputs: Sequence[Any], out: Any, numbers: Sequence[int], in_place: int | None, brief: bool) -> None:
+        """Remember a call that was found good, if all its arrays can be read in C.
+
+        Args:
+            out: the output's array; NumPy storage where the result is a JAX array.
+            numbers: the sizes that the function takes.
+            in_place: the input whose storage ``out`` may be.
+            brief: it takes so little time that other threads wait meanwhile: to let them run costs 0.05 us.
+        """
+        if self._fast is None or self._count >= MOST or not all(_is_read(type(x)) for x in (*inputs, out)):
+            return
+        make, finish = self._result(inputs, tuple(out.shape))
+        place = -1 if in_place is None else in_place
+        if self._fast.add(tuple(inputs), out, tuple(numbers), place, brief, make, finish):
+            self._count += 1
+            self.called = self._fast
+
+    def _result(self, inputs: Sequence[Any], shape: tuple[int, ...]) -> tuple[Any, Any]:
+        """How a call without ``out`` makes its result, as an array of the first input's library; see ``FastCall.add``."""
+        kind = _module(type(inputs[0])) if inputs else "numpy"
+        if kind == "torch":
+            torch = sys.modules["torch"]
+            if not hasattr(torch, self._dtype.name):
+                return None, None
+            like = {"dtype": getattr(torch, self._dtype.name), "device": "cpu"}
+            if math.prod(shape) * self._dtype.itemsize > SMALL:
+                return (torch.empty, (shape,), like), None
+            # to say dtype and device by a tensor takes 0.6 us, by keywords 1.1
+            return (torch.empty_like, (torch.empty(shape, **like),), {}), None
+        try:
+            dtype = self._dtype.numpy
+        except MissingExtraError:
+            return None, None
+        return dtype, partial(arrays.finish, "jax") if kind == "jaxlib" else None
+
+
+def _module(cls: type) -> str:
+    """The library of a type."""
+    return cls.__module__.partition(".")[0]
+
+
+_readable: set[type] = {np.ndarray}  # types that the extension reads; it never forgets one
+
+
+def _is_read(cls: type) -> bool:
+    """Whether the extension reads arrays of exactly this type; teaches it to, if it can be."""
+    if cls in _readable:
+        return True
+    assert extension is not None
+    kind = _module(cls)
+    torch = sys.modules.get("torch")
+    is_torch = torch is not None and cls in (torch.Tensor, torch.nn.Parameter)
+    if kind == "jaxlib" and cls.__name__ == "ArrayImpl":
+        api = None
+    elif is_torch or "__dlpack_c_exchange_api__" in vars(cls):  # a subclass may mean something else by its storage
+        api = cls.__dlpack_c_exchange_api__  # type: ignore[attr-defined]
+    else:
+        return False
+    # What the API does not tell: a lazily negated tensor's storage holds its values with the wrong sign; Paddle refuses to
+    # hand out tensors that require a gradient.
+    check, expected = None, None
+    if is_torch:
+        check, expected = cls.is_neg, False  # type: ignore[attr-defined]
+    elif kind == "paddle":
+        check, expected = operator.attrgetter("stop_gradient"), True
+    try:
+        extension.register(cls, api, check, expected, is_torch)
+    except ValueError:  # a version of the API that is not known, or too many types
+        return False
+    _readable.add(cls)
+    return True
+
+
+@lru_cache(maxsize=1)
+def _call() -> int:
+    """The address of TVM's own call of a function."""
+    import tvm_ffi.libinfo
+
+    library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+    return ctypes.cast(library.TVMFFIFunctionCall, ctypes.c_void_p).value or 0
