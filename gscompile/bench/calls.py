@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import sys
 import time
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from gscompile.bench.variants import turns
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import TINY, WORKLOADS
 from gscompile.build import Module
+from gscompile.runtime.arrays import finish
 from gscompile.runtime.threads import set_num_threads
 
 HELP = "microseconds of a tiny call, in several forms, and milliseconds of a build"
@@ -51,8 +53,41 @@ def _calls(w: Workload, rounds: int) -> dict[str, list[float]]:
         "numpy.take(x, i)": lambda: np.take(x, i),
         "x[i]": lambda: x[i],
     }
+    if importlib.util.find_spec("torch"):
+        runs |= _torch(m, x, i)
+    if importlib.util.find_spec("jax"):
+        runs |= _jax(m, x, i, out)
     times = turns(runs, rounds)
     return {KERNEL: kernel(m, arrays, rounds), **{name: Sample.of(ms).as_json() for name, ms in times.items()}}
+
+
+def _torch(m: Module, x: Any, i: Any) -> dict[str, Run]:
+    """Calls on PyTorch's tensors of the same values."""
+    import torch
+
+    x, i, out = torch.from_numpy(x), torch.from_numpy(i), torch.from_numpy(np.empty_like(m(x, i)))
+    return {
+        "m.bind(x, i, out=out)(), torch": m.bind(x, i, out=out),
+        "m(x, i, out=out), torch": lambda: m(x, i, out=out),
+        "m(x, i), torch": lambda: m(x, i),
+        "torch.index_select(x, 0, i, out=out)": lambda: torch.index_select(x, 0, i, out=out),
+        "torch.empty_like(out)": lambda: torch.empty_like(out),
+    }
+
+
+def _jax(m: Module, x: Any, i: Any, out: Any) -> dict[str, Run]:
+    """Calls on JAX's arrays of the same values; JAX has no way to write one, and to make one takes it longest."""
+    import jax
+
+    x, i, narrow = finish("jax", x.copy()), finish("jax", i.copy()), jax.numpy.asarray(i, "int32")
+    take, cpu = jax.jit(lambda x, i: x[i]), jax.local_devices(backend="cpu")[0]
+    return {
+        "m.bind(x, i, out=numpy)(), jax": m.bind(x, i, out=out),
+        "m(x, i, out=numpy), jax": lambda: m(x, i, out=out),
+        "m(x, i), jax": lambda: m(x, i),
+        "jax.jit(take)(x, i)": lambda: take(x, narrow),
+        "jax.device_put(out)": lambda: jax.device_put(out, cpu, may_alias=True),
+    }
 
 
 def kernel(m: Module, arrays: Arrays, rounds: int) -> list[float]:

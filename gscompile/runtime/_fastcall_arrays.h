@@ -63,7 +63,7 @@ static const ExchangeAPI *exchange_api(PyObject *capsule) {
 
 /* -- reading arrays --------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_INPUTS = 32, MOST_READERS = 32 };
+enum { MOST_INPUTS = 32, MOST_READERS = 32, MOST_AXES = 8 };
 
 typedef enum { NUMPY, EXCHANGE, BUFFER } Protocol;
 
@@ -82,13 +82,13 @@ static int reader_count;
 typedef struct {
     const Reader *reader;
     uintptr_t address;
-    const int64_t *shape;
+    int64_t shape[MOST_AXES]; /* a copy: while a later array is read, another thread may give this one other extents */
     int64_t itemsize;
     uint32_t dtype; /* a word that tells the reader's dtypes apart */
     int rank;
-    int usable;   /* C order, aligned, native byte order, on the CPU */
+    int usable; /* C order, aligned, native byte order, on the CPU */
     int writable;
-    int held;     /* buffer has to be released */
+    int held; /* buffer has to be released */
     Py_buffer buffer;
 } View;
 
@@ -105,6 +105,16 @@ static int is_compact(const DLTensor *t) {
     return 1;
 }
 
+/* Whether the extents fit into the view. */
+static int set_shape(View *v, int rank, const void *shape) {
+    v->rank = rank;
+    if (rank > MOST_AXES)
+        return 0;
+    if (rank > 0)
+        memcpy(v->shape, shape, sizeof(int64_t) * (size_t)rank);
+    return 1;
+}
+
 static int is_empty(const View *v) {
     for (int k = 0; k < v->rank; ++k)
         if (v->shape[k] == 0)
@@ -117,12 +127,10 @@ static int read_exchange(const Reader *reader, PyObject *x, View *v) {
     if (reader->api->dltensor_from_py_object_no_sync(x, &t) != 0)
         return -1;
     v->address = (uintptr_t)t.data + t.byte_offset;
-    v->shape = t.shape;
-    v->rank = t.ndim;
     v->itemsize = t.bits / 8;
     v->dtype = t.code | (uint32_t)t.bits << 8 | (uint32_t)t.lanes << 16;
     v->writable = reader->writable;
-    v->usable = t.device_type == DLPACK_CPU && t.bits >= 8 && is_compact(&t)
+    v->usable = set_shape(v, t.ndim, t.shape) && t.device_type == DLPACK_CPU && t.bits >= 8 && is_compact(&t)
                 && (is_empty(v) || (t.data != NULL && v->address % (uintptr_t)v->itemsize == 0));
     return 0;
 }
@@ -132,15 +140,14 @@ static int read_buffer(PyObject *x, View *v) {
         return -1;
     v->held = 1;
     v->address = (uintptr_t)v->buffer.buf;
-    v->shape = (const int64_t *)v->buffer.shape;
-    v->rank = v->buffer.ndim;
     v->itemsize = v->buffer.itemsize;
     const char *format = v->buffer.format != NULL ? v->buffer.format : "B";
     v->dtype = (uint32_t)v->itemsize;
     for (int k = 0; k < 3 && format[k]; ++k)
         v->dtype = v->dtype << 8 | (unsigned char)format[k];
     v->writable = !v->buffer.readonly;
-    v->usable = v->itemsize > 0 && (is_empty(v) || v->address % (uintptr_t)v->itemsize == 0);
+    v->usable = set_shape(v, v->buffer.ndim, v->buffer.shape) && v->itemsize > 0
+                && (is_empty(v) || v->address % (uintptr_t)v->itemsize == 0);
     return 0;
 }
 
@@ -157,11 +164,10 @@ static int read_array(PyObject *x, View *v, int check) {
     if (reader->protocol == NUMPY) {
         PyArrayObject *array = (PyArrayObject *)x;
         v->address = (uintptr_t)PyArray_DATA(array);
-        v->shape = (const int64_t *)PyArray_DIMS(array);
-        v->rank = PyArray_NDIM(array);
         v->itemsize = PyArray_ITEMSIZE(array);
         v->dtype = (uint32_t)PyArray_TYPE(array);
-        v->usable = PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED) && PyArray_ISNOTSWAPPED(array);
+        v->usable = set_shape(v, PyArray_NDIM(array), PyArray_DIMS(array)) && PyArray_ISNOTSWAPPED(array)
+                    && PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
         v->writable = PyArray_ISWRITEABLE(array);
         return 0;
     }

@@ -430,6 +430,7 @@ def test_wrong_arguments_of_the_extension() -> None:
     assert not fast.add((X,), out, (0,) * 70, -1, True, None, None)
     assert not fast.add((X,), out, ("n",), -1, True, None, None)
     assert not fast.add((X,), locked(np.empty(3)), (), -1, True, None, None)
+    assert not fast.add((X.reshape((1,) * 7 + X.shape),), out, (), -1, True, None, None)  # no module has nine axes
     with pytest.raises(ValueError, match="incorrect name"):
         extension.register(int, new_capsule(1, b"another", None), None, None, False)
     with pytest.raises(TypeError):
