@@ -106,13 +106,11 @@ static int is_compact(const DLTensor *t) {
 }
 
 /* Whether the extents fit into the view. */
-static int set_shape(View *v, int rank, const void *shape) {
+static int set_shape(View *v, int rank, const int64_t *shape) {
     v->rank = rank;
-    if (rank > MOST_AXES)
-        return 0;
-    if (rank > 0)
-        memcpy(v->shape, shape, sizeof(int64_t) * (size_t)rank);
-    return 1;
+    for (int k = 0; k < rank && k < MOST_AXES; ++k)
+        v->shape[k] = shape[k];
+    return rank <= MOST_AXES;
 }
 
 static int is_empty(const View *v) {
@@ -146,7 +144,7 @@ static int read_buffer(PyObject *x, View *v) {
     for (int k = 0; k < 3 && format[k]; ++k)
         v->dtype = v->dtype << 8 | (unsigned char)format[k];
     v->writable = !v->buffer.readonly;
-    v->usable = set_shape(v, v->buffer.ndim, v->buffer.shape) && v->itemsize > 0
+    v->usable = set_shape(v, v->buffer.ndim, (const int64_t *)v->buffer.shape) && v->itemsize > 0
                 && (is_empty(v) || v->address % (uintptr_t)v->itemsize == 0);
     return 0;
 }
@@ -166,7 +164,7 @@ static int read_array(PyObject *x, View *v, int check) {
         v->address = (uintptr_t)PyArray_DATA(array);
         v->itemsize = PyArray_ITEMSIZE(array);
         v->dtype = (uint32_t)PyArray_TYPE(array);
-        v->usable = set_shape(v, PyArray_NDIM(array), PyArray_DIMS(array)) && PyArray_ISNOTSWAPPED(array)
+        v->usable = set_shape(v, PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array)) && PyArray_ISNOTSWAPPED(array)
                     && PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
         v->writable = PyArray_ISWRITEABLE(array);
         return 0;

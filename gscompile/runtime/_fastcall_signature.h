@@ -112,7 +112,12 @@ static Signature *new_signature(const View *views, int inputs, PyObject *numbers
 }
 
 static int has_extents(const View *v, const Layout *want) {
-    return v->rank == want->rank && (v->rank == 0 || memcmp(v->shape, want->shape, sizeof(int64_t) * (size_t)v->rank) == 0);
+    if (v->rank != want->rank)
+        return 0;
+    for (int k = 0; k < want->rank; ++k)
+        if (v->shape[k] != want->shape[k])
+            return 0;
+    return 1;
 }
 
 static int agrees(const View *v, const Layout *want) {
