@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import build as module
+from gscompile.runtime import compiled
 
 X, INDEX = np.arange(24, dtype=np.float32).reshape(8, 3), np.array([5, -8, 7, 0])
 
@@ -51,6 +51,5 @@ def only_fast(m: Any) -> Iterator[None]:
         raise SlowPathError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(m.__dict__, "_quick", refuse)
-        patch.setattr(module, "prepared", refuse)
+        patch.setattr(compiled, "prepare", refuse)
         yield

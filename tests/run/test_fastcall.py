@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.runtime import compiled
 from gscompile.runtime.arrays import DLTensor
 from gscompile.runtime.fastcall import MOST, SMALL, extension
 from tests.frameworks import need
@@ -37,7 +38,7 @@ def direct(monkeypatch: pytest.MonkeyPatch, take: Any) -> Any:
     def refuse(*args: Any) -> Any:
         raise SlowPathError
 
-    monkeypatch.setitem(take.__dict__, "_quick", refuse)
+    monkeypatch.setattr(compiled, "prepare", refuse)
     return take
 
 
@@ -109,14 +110,14 @@ def test_in_place_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
     want = m(X, INDEX, source)
     for _ in range(2):
         m(X, INDEX, source, out=np.empty_like(X))
-    quick = m._quick
-    monkeypatch.setitem(m.__dict__, "_quick", lambda *_: pytest.fail("looked at"))
+    prepare = compiled.prepare
+    monkeypatch.setattr(compiled, "prepare", lambda *_: pytest.fail("the slow path"))
     data = X.copy()
     assert m(data, INDEX, source, out=data) is data
     np.testing.assert_array_equal(data, want)
     out = np.empty_like(X)
     np.testing.assert_array_equal(m(X, INDEX, source, out=out), want)
-    monkeypatch.setitem(m.__dict__, "_quick", quick)
+    monkeypatch.setattr(compiled, "prepare", prepare)
     with pytest.raises(gs.BoundsError, match=r"i\[2\] = 8 "):
         m(data, np.array([0, 1, 8, 2]), source, out=data)
     np.testing.assert_array_equal(data, want)  # untouched

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile import build as module
-from gscompile.runtime import arrays, fastcall
+from gscompile.runtime import arrays, compiled, fastcall
 from gscompile.runtime.arrays import view
 from tests.frameworks import need
 from tests.run.calls import INDEX, X, locked, made, misaligned, put
@@ -49,7 +48,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> Any:
         raise AssertionError("the call was looked at closely")
 
-    monkeypatch.setattr(module, "prepared", refuse)
+    monkeypatch.setattr(compiled, "prepare", refuse)
 
 
 def test_arrays_that_were_seen_and_others_like_them(take: Any, quick: None) -> None:
