@@ -52,10 +52,10 @@ class FastCalls:
         called: ``slow``, until there is a signature; then what compares with it first.
     """
 
-    __slots__ = ("_count", "_dtype", "_fast", "_slow", "called")
+    __slots__ = ("_count", "_dtype", "_fast", "called")
 
     def __init__(self, function: Any, status: int, dtype: DType, slow: Answer) -> None:
-        self._dtype, self._slow, self._count = dtype, slow, 0
+        self._dtype, self._count = dtype, 0
         self._fast: FastCall | None = None
         self.called = slow
         if extension is not None and status <= extension.MOST_STATUS:

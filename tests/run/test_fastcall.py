@@ -1,4 +1,4 @@
-"""What the C extension checks itself, and what it leaves to the slow path; results: test_quick_calls.py."""
+"""What the C extension checks itself, and what it leaves to the slow path; results: test_repeated_calls.py."""
 
 from __future__ import annotations
 

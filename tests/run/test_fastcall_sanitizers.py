@@ -70,7 +70,7 @@ def test_the_extension_under_the_sanitizers(tmp_path: Path) -> None:
     built = tmp_path / "_fastcall.so"
     include = (sysconfig.get_path("include"), np.get_include())
     subprocess.run(["gcc", *FLAGS, *(f"-I{folder}" for folder in include), SOURCE, "-o", built], check=True)
-    files = ["tests/run/test_fastcall.py", "tests/run/test_quick_calls.py"]
+    files = ["tests/run/test_fastcall.py", "tests/run/test_repeated_calls.py"]
     options = ["-n", "0", "-p", "no:cacheprovider", "-k", TESTS, *files]
     run = subprocess.run(
         [sys.executable, "-c", RUN, "gscompile.runtime._fastcall", built, *options],

@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 import weakref
@@ -17,8 +18,10 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile import runtime
 from gscompile.runtime import arrays, compiled, fastcall
 from gscompile.runtime.arrays import view
+from gscompile.runtime.extension import _load
 from tests.frameworks import need
 from tests.run.calls import INDEX, X, locked, made, misaligned, put
 
@@ -42,16 +45,17 @@ def take() -> Any:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls have to be quick."""
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the extension is used, calls may not take the slow path."""
 
     def refuse(*args: Any) -> Any:
-        raise AssertionError("the call was looked at closely")
+        raise AssertionError("the call took the slow path")
 
-    monkeypatch.setattr(compiled, "prepare", refuse)
+    if fastcall.extension is not None:
+        monkeypatch.setattr(compiled, "prepare", refuse)
 
 
-def test_arrays_that_were_seen_and_others_like_them(take: Any, quick: None) -> None:
+def test_arrays_that_were_seen_and_others_like_them(take: Any, fast: None) -> None:
     out = np.empty((4, 3), np.float32)
     for x in (X, X + 1, X + 2):
         for i in (INDEX, INDEX[::-1].copy()):
@@ -59,7 +63,7 @@ def test_arrays_that_were_seen_and_others_like_them(take: Any, quick: None) -> N
             np.testing.assert_array_equal(out, x[i])
 
 
-def test_read_only_inputs_and_a_torch_tensor(take: Any, quick: None) -> None:
+def test_read_only_inputs_and_a_torch_tensor(take: Any, fast: None) -> None:
     x, i, out = X.copy(), INDEX.copy(), np.empty((4, 3), np.float32)
     x.flags.writeable = i.flags.writeable = False
     for _ in range(2):
@@ -74,7 +78,7 @@ def test_read_only_inputs_and_a_torch_tensor(take: Any, quick: None) -> None:
         np.testing.assert_array_equal(result.numpy(), X[INDEX])
 
 
-def test_storage_that_moved_is_found(take: Any, quick: None) -> None:
+def test_storage_that_moved_is_found(take: Any, fast: None) -> None:
     x, out = X[:2].copy(), np.empty((4, 3), np.float32)
     take(X, INDEX, out=out)
     x.resize((8, 3), refcheck=False)  # the same array elsewhere
@@ -443,3 +447,14 @@ def test_the_environment_switches_the_extension_off() -> None:
         "assert extension is None and all((m(X, INDEX) == X[INDEX]).all() for _ in range(3)) and m.__call__ == m._call"
     )
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "GSCOMPILE_FASTCALL": "0"}, check=True)
+
+
+def test_free_threaded_python_has_no_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: int(name == "Py_GIL_DISABLED"))
+    assert _load() is None
+
+
+def test_an_extension_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(runtime, "_fastcall", raising=False)
+    monkeypatch.setitem(sys.modules, "gscompile.runtime._fastcall", None)
+    assert _load() is None
