@@ -31,7 +31,7 @@ from gscompile.runtime.extension import extension
 from gscompile.runtime.threads import COUNT_AT
 
 if TYPE_CHECKING:
-    from gscompile.runtime._fastcall import FastCall
+    from gscompile.runtime import _fastcall
 
 MOST = 16  # signatures of a module
 SMALL = 16384  # bytes of a result that a signature may keep an example of
@@ -56,7 +56,7 @@ class FastCalls:
 
     def __init__(self, function: Any, status: int, dtype: DType, slow: Answer) -> None:
         self._dtype, self._count = dtype, 0
-        self._fast: FastCall | None = None
+        self._fast: _fastcall.FastCall | None = None
         self.called = slow
         if extension is not None and status <= extension.MOST_STATUS:
             self._fast = extension.FastCall(_call(), function.__chandle__(), function, COUNT_AT, status, slow)

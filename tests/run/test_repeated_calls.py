@@ -20,7 +20,6 @@ import pytest
 import gscompile as gs
 from gscompile import runtime
 from gscompile.runtime import arrays, compiled, fastcall
-from gscompile.runtime.arrays import view
 from gscompile.runtime.extension import _load
 from tests.frameworks import need
 from tests.run.calls import INDEX, X, locked, made, misaligned, put
@@ -45,17 +44,21 @@ def take() -> Any:
 
 
 @pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the extension is used, calls may not take the slow path."""
+def only_fast(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From when it is called, and where the extension is used, calls may not take the slow path."""
 
     def refuse(*args: Any) -> Any:
         raise AssertionError("the call took the slow path")
 
-    if fastcall.extension is not None:
-        monkeypatch.setattr(compiled, "prepare", refuse)
+    def start() -> None:
+        if fastcall.extension is not None:
+            monkeypatch.setattr(compiled, "prepare", refuse)
+
+    return start
 
 
-def test_arrays_that_were_seen_and_others_like_them(take: Any, fast: None) -> None:
+def test_arrays_that_were_seen_and_others_like_them(take: Any, only_fast: Callable[[], None]) -> None:
+    only_fast()
     out = np.empty((4, 3), np.float32)
     for x in (X, X + 1, X + 2):
         for i in (INDEX, INDEX[::-1].copy()):
@@ -63,22 +66,23 @@ def test_arrays_that_were_seen_and_others_like_them(take: Any, fast: None) -> No
             np.testing.assert_array_equal(out, x[i])
 
 
-def test_read_only_inputs_and_a_torch_tensor(take: Any, fast: None) -> None:
+def test_read_only_inputs_and_a_torch_tensor(take: Any, only_fast: Callable[[], None]) -> None:
     x, i, out = X.copy(), INDEX.copy(), np.empty((4, 3), np.float32)
     x.flags.writeable = i.flags.writeable = False
+    torch = need("torch")
+    result = torch.empty(4, 3)
+    take(x, i, out=result)  # what such a call is like is known from now on
+    only_fast()
     for _ in range(2):
         out[...] = 0
         np.testing.assert_array_equal(take(x, i, out=out), X[INDEX])
-    torch = need("torch")
-    result = torch.empty(4, 3)
-    view(result)  # its type is known from now on
-    for _ in range(2):
         result.zero_()
         assert take(x, i, out=result) is result
         np.testing.assert_array_equal(result.numpy(), X[INDEX])
 
 
-def test_storage_that_moved_is_found(take: Any, fast: None) -> None:
+def test_storage_that_moved_is_found(take: Any, only_fast: Callable[[], None]) -> None:
+    only_fast()
     x, out = X[:2].copy(), np.empty((4, 3), np.float32)
     take(X, INDEX, out=out)
     x.resize((8, 3), refcheck=False)  # the same array elsewhere
