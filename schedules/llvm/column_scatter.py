@@ -112,12 +112,12 @@ class _Rows:
         distance = dim_max(STREAM_PREFETCH_BYTES // dim_max(self.row_points * 8, 1), 1)
 
         def rows(ahead: Expr) -> Stmt:
-            return T.for_range(first, last, lambda i: T.seq(self.prefetch(i, ahead), self.row(i)), "i")
+            return T.for_range(first, last, lambda i: T.seq(*self.prefetch(i, ahead), self.row(i)), "i")
 
         loops = T.let("ahead", self.scatter.ctx.sizes(distance), rows)
         return T.seq(*(T.allocate(x) for x in staged + tested), self.flag.around(loops))
 
-    def prefetch(self, i: Expr, ahead: Expr) -> Stmt:
+    def prefetch(self, i: Expr, ahead: Expr) -> list[Stmt]:
         """Prefetch rows of index and src that come later: each three times, because CPUs drop prefetches when busy."""
         nest, ctx = self.scatter.nest, self.scatter.ctx
         prefetches = []
@@ -126,7 +126,7 @@ class _Rows:
             for rows in (ahead * 2, ahead, T.quotient(ahead, T.const(2))):
                 later = at[0] + rows * (8 // itemsize)
                 prefetches.append(prefetch_lines(T.address_of(buf, later, *at[1:]), ctx.sizes(lines)))
-        return T.seq(*prefetches)
+        return prefetches
 
     def row(self, i: Expr) -> Stmt:
         """The thread's columns of a row, in blocks where there is a list to keep short."""

@@ -209,7 +209,7 @@ class _Block:
 
         def row(r: Expr) -> Stmt:
             later = T.minimum(r + INDEX_PREFETCH_DISTANCE, rows - 1)
-            return T.seq(self.prefetch(later), T.for_(width, lambda j: self.pick(r, j), "j"))
+            return T.seq(*self.prefetch(later), T.for_(width, lambda j: self.pick(r, j), "j"))
 
         return T.seq(self.pack(width), T.for_(rows, row, "r"))
 
@@ -221,11 +221,11 @@ class _Block:
 
         return T.for_(T.extents(source)[self.columns.axis], row, "r")
 
-    def prefetch(self, r: Expr) -> Stmt:
+    def prefetch(self, r: Expr) -> list[Stmt]:
         """Prefetch what finds the elements of a row: all that it reads but the tensor picked from."""
         block, loads = self.columns.block, self.columns.nest.loads(self.cell(r, T.const(0)))
         others = [(buf, at) for buf, at in loads if not buf.same_as(self.columns.source)]
-        return T.seq(*(prefetch_row(T.address_of(buf, *at), T.const(block * T.itemsize(buf))) for buf, at in others))
+        return [prefetch_row(T.address_of(buf, *at), T.const(block * T.itemsize(buf))) for buf, at in others]
 
     def pick(self, r: Expr, j: Expr) -> Stmt:
         """A cell of the result, and the test of its index."""
