@@ -18,9 +18,10 @@ Duplicates are combined in row-major order, on every device; on TensorFlow's GPU
 16-bit floats round at every step, as TensorFlow's (where the call runs on cuda, once).  ``name`` and ``validate_indices`` are
 accepted and ignored.
 
-The sorted segments of TensorFlow's CPU are reduced by Eigen, which takes the elements of a slice in packets of :data:`PACKET`,
-and the remaining ones one by one.  In packets, a sum or product of 16 slices or more is that of four partial ones, each of every
-fourth slice; here it is in the order of the slices, so that its last bits may differ.  So may the sign of a minimum of zeros.
+The sorted segments of TensorFlow's CPU are reduced by Eigen, which takes the elements of a slice in packets (8 of them; of
+float64, 4), and the remaining ones one by one.  In packets, a sum or product of 16 slices or more is that of four partial ones,
+each of every fourth slice; here it is in the order of the slices, so that its last bits may differ.  So may the sign of a
+minimum of zeros.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from gscompile.dialects import _tensorflow_segments as sorted_segments
 from gscompile.dialects._rules import (
     beaten,
     compared,
@@ -37,27 +39,19 @@ from gscompile.dialects._rules import (
     need_rank,
     need_same_dtype,
     rounding,
-    truncated_quotient,
     without_nan,
 )
+from gscompile.dialects._tensorflow_segments import INDEX, no_bool
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend.base import int_of, named
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import Dim, as_shape, product, shape_str
 from gscompile.ir.graph import Value
-from gscompile.ir.ops.reductions import Reduction
 
 _GATHER_INDEX = ("int16", "int32", "int64")
-_INDEX = ("int32", "int64")
 _GATHER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "clip"}
 _SCATTER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "fill"}
-PACKET = {
-    "float16": 8,
-    "bfloat16": 8,
-    "float32": 8,
-    "float64": 4,
-}  # how many Eigen takes at a time, in the wheel for x86-64
 
 
 def _bounds(op: str, table: dict[str, str], device: str, policy: str = "") -> str:
@@ -256,10 +250,10 @@ def _scatter(
 ) -> Value:
     bounds = _bounds(op, _SCATTER_BOUNDS, device, policy)
     narrow = device == "xla" and op == "tensor_scatter_nd_update"
-    need_dtype(op, "indices", indices, ("int16", "uint16", *_INDEX) if narrow else _INDEX)
+    need_dtype(op, "indices", indices, ("int16", "uint16", *INDEX) if narrow else INDEX)
     need_same_dtype(op, "updates", updates, "tensor", base)
     if op.startswith("tensor_") and (reduction == "sub" or (reduction != "update" and device != "xla")):
-        _no_bool(op, base)
+        no_bool(op, base)
     need_rank(op, "tensor" if op.startswith("tensor") else "shape", base, 1, 8)
     need_rank(op, "indices", indices, 1, 8)
     need_rank(op, "updates", updates, 0 if device == "xla" and op.startswith("tensor") else 1, 8)
@@ -284,11 +278,6 @@ def _scatter(
     )
 
 
-def _no_bool(op: str, x: Value) -> None:
-    if x.dtype.kind == "b":
-        raise DTypeError(f"{op}: bool is not supported")
-
-
 # -- segments -----------------------------------------------------------------------------------------------------------
 
 
@@ -310,7 +299,7 @@ def unsorted_segment_prod(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_sum` for products: 1 where there is none; segment_ids: int32 or int64."""
-    return _unsorted("unsorted_segment_prod", data, segment_ids, num_segments, "mul", 1, device, _INDEX)
+    return _unsorted("unsorted_segment_prod", data, segment_ids, num_segments, "mul", 1, device, INDEX)
 
 
 @eager
@@ -322,7 +311,7 @@ def unsorted_segment_max(
     segment_ids: int32 or int64.  For ``"cpu"`` only what follows the last NaN of a segment counts, and if nothing does it is
     NaN; for ``"gpu"`` a NaN gives NaN; for ``"xla"`` it is ignored where there is more than one id.
     """
-    return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", _limits(data)[0], device, _INDEX)
+    return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", _limits(data)[0], device, INDEX)
 
 
 @eager
@@ -330,7 +319,7 @@ def unsorted_segment_min(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_max` for the smallest: the dtype's highest finite value where there is none."""
-    return _unsorted("unsorted_segment_min", data, segment_ids, num_segments, "min", _limits(data)[1], device, _INDEX)
+    return _unsorted("unsorted_segment_min", data, segment_ids, num_segments, "min", _limits(data)[1], device, INDEX)
 
 
 @eager
@@ -390,7 +379,7 @@ def _unsorted(
     b = builder_of(data)
     bounds = _bounds(op, _SCATTER_BOUNDS, device)
     need_dtype(op, "segment_ids", ids, dtypes)
-    _no_bool(op, data)
+    no_bool(op, data)
     if ids.rank > data.rank:
         raise ShapeError(
             f"{op}: segment_ids' shape must be a prefix of data's {shape_str(data.shape)}; got {shape_str(ids.shape)}"
@@ -422,27 +411,31 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None, *, num_seg
     num_segments: by default the last id plus 1, which is read from the array; where segment_ids is a value of a builder it
     must be given.  TensorFlow has no such argument.
     """
-    return _segment_sum(data, segment_ids, _rows("segment_sum", segment_ids, num_segments))
+    rows = sorted_segments.rows_of("segment_sum", segment_ids, num_segments)
+    return sorted_segments.segment_sum(data, segment_ids, rows)
 
 
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
     """:func:`segment_sum` for products: 1 where there is none."""
-    return _segment_prod(data, segment_ids, _rows("segment_prod", segment_ids, num_segments))
+    rows = sorted_segments.rows_of("segment_prod", segment_ids, num_segments)
+    return sorted_segments.segment_prod(data, segment_ids, rows)
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
     """:func:`segment_sum` for the largest: 0 where there is none.
 
-    Among the elements of a slice that fill whole packets, of :data:`PACKET`, NaN is ignored; where there is nothing else, a
-    segment of one slice gives NaN and one of more -inf.  Among the remaining ones only what follows the last NaN counts, and if
-    nothing does the result is NaN.
+    Among the elements of a slice that fill whole packets NaN is ignored; where there is nothing else, a segment of one slice
+    gives NaN and one of more -inf.  Among the remaining ones only what follows the last NaN counts, and if nothing does the
+    result is NaN.
     """
-    return _segment_max(data, segment_ids, _rows("segment_max", segment_ids, num_segments))
+    rows = sorted_segments.rows_of("segment_max", segment_ids, num_segments)
+    return sorted_segments.segment_max(data, segment_ids, rows)
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
     """:func:`segment_max` for the smallest."""
-    return _segment_min(data, segment_ids, _rows("segment_min", segment_ids, num_segments))
+    rows = sorted_segments.rows_of("segment_min", segment_ids, num_segments)
+    return sorted_segments.segment_min(data, segment_ids, rows)
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None, *, num_segments: Any = None) -> Any:
@@ -451,80 +444,5 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None, *, num_se
     A quotient of integers is truncated; their sum and count wrap in data's dtype, as TensorFlow's do.  Sums are in the order of
     the slices, in packets too.
     """
-    return _segment_mean(data, segment_ids, _rows("segment_mean", segment_ids, num_segments))
-
-
-def _rows(op: str, ids: Any, num_segments: Any) -> Any:
-    if num_segments is not None:
-        return num_segments
-    if isinstance(ids, Value):
-        raise ArgumentError(f"{op}: num_segments must be given where segment_ids is a value of a builder")
-    return max(int(ids[-1]) + 1, 0) if len(np.shape(ids)) == 1 and len(ids) else 0
-
-
-@eager
-def _segment_sum(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
-    return _sorted("segment_sum", data, segment_ids, num_segments, "add", 0)
-
-
-@eager
-def _segment_prod(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
-    return _sorted("segment_prod", data, segment_ids, num_segments, "mul", 1)
-
-
-@eager
-def _segment_max(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
-    return _sorted("segment_max", data, segment_ids, num_segments, "max", 0)
-
-
-@eager
-def _segment_min(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
-    return _sorted("segment_min", data, segment_ids, num_segments, "min", 0)
-
-
-@eager
-def _segment_mean(data: Tensor, segment_ids: Tensor, num_segments: Size) -> Value:
-    b = builder_of(data)
-    total = _sorted("segment_mean", data, segment_ids, num_segments, "add", 0)
-    ones = b.full(segment_ids.shape, 1, "int64" if data.dtype.is_float else data.dtype)
-    count = b.cast(b.maximum(_sorted("segment_mean", ones, segment_ids, num_segments, "add", 0), 1), data.dtype)
-    count = b.reshape(count, (count.shape[0], *(1 for _ in total.shape[1:])))
-    return truncated_quotient(total, count) if data.dtype.is_integer else total / count
-
-
-def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str, gap: float) -> Value:
-    b = builder_of(data)
-    need_dtype(op, "segment_ids", ids, _INDEX)
-    need_rank(op, "segment_ids", ids, 1)
-    need_rank(op, "data", data, 1, 8)
-    _no_bool(op, data)
-    (rows,) = named(op, "num_segments", as_shape, [num_segments])
-    place = b.iota(ids.shape)
-    before = b.take(ids, place - 1, bounds="fill", negative=False)
-    checked = b.where(ids < before, -1, ids)  # an id that falls counts as none
-
-    def folded(x: Value, how: str | Reduction) -> Value:
-        base = b.full((rows, *x.shape[1:]), gap, x.dtype)
-        return b.put(base, checked, x, reduction=how, include_self=False, negative=False)
-
-    if reduction not in ("min", "max") or not data.dtype.is_float:
-        return folded(data, rounding(reduction))
-    width = product(data.shape[1:])
-    packed = width // PACKET[data.dtype.name] * PACKET[data.dtype.name]
-
-    def one_by_one(x: Value) -> Value:
-        base = b.full((rows, *x.shape[1:]), float("inf") if reduction == "min" else float("-inf"), x.dtype)
-        return b.put(base, checked, x, reduction=compared(op, reduction, x.dtype), negative=False)
-
-    hit = b.put(b.full((rows,), False, "bool"), checked, True, negative=False)
-    hit = b.reshape(hit, (rows, *(1 for _ in data.shape[1:])))
-    if packed == 0:
-        return b.where(hit, one_by_one(data), gap)
-    after = b.take(ids, place + 1, bounds="fill", fill=-1, negative=False)
-    alone = b.unsqueeze(b.logical_and(b.logical_or(ids != before, place == 0), ids != after), 1)
-    flat = b.reshape(data, (data.shape[0], width))
-    packets = flat[:, :packed]
-    parts = [folded(b.where(alone, packets, without_nan(packets, reduction)), beaten(reduction))]
-    if packed != width:
-        parts.append(one_by_one(flat[:, packed:]))
-    return b.where(hit, b.reshape(b.concat(parts, 1), (rows, *data.shape[1:])), gap)
+    rows = sorted_segments.rows_of("segment_mean", segment_ids, num_segments)
+    return sorted_segments.segment_mean(data, segment_ids, rows)

@@ -7,6 +7,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.dialects import tensorflow as gt
+from gscompile.dialects._tensorflow_segments import PACKET
 from tests.cases import FLOATS, numpy_dtype
 from tests.dialects.differential import Against, Draw
 from tests.dialects.judges import need
@@ -83,7 +84,7 @@ def test_nan_in_maxima() -> None:
     np.testing.assert_array_equal(gt.unsorted_segment_max(nan, ids, 2), [0.5, np.nan])
     np.testing.assert_array_equal(gt.unsorted_segment_max(nan, ids, 2, device="gpu"), [np.nan, np.nan])
     np.testing.assert_array_equal(gt.unsorted_segment_max(nan, ids, 2, device="xla"), [1.0, 2.0])
-    for dtype, packet in gt.PACKET.items():
+    for dtype, packet in PACKET.items():
         x = np.repeat(nan[:, None], 2 * packet + 1, 1).astype(numpy_dtype(dtype))
         got = gt.segment_max(x, ids).astype("f8")
         np.testing.assert_array_equal(got[:, :-1], [[1.0] * 2 * packet, [2.0] * 2 * packet])
