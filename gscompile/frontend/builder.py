@@ -36,6 +36,7 @@ class Builder(ReduceOps):
 
     def __init__(self, name: str = "main") -> None:
         self.draft = Draft(name, self)
+        self.name = name
 
     def input(self, name: str, shape: Any, dtype: Any) -> Value:
         """A tensor that every call passes; a dimension is an int, or a str naming a size known only then."""

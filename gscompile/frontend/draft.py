@@ -224,9 +224,11 @@ class GraphBuilder:
     sizes, stays behind.
 
     Attributes:
+        name: the graph's.
         draft: the graph as it stands, for authors of operators.
     """
 
+    name: str
     draft: Draft
 
     def __init_subclass__(cls) -> None:
@@ -234,8 +236,3 @@ class GraphBuilder:
         for name, method in list(vars(cls).items()):
             if isinstance(method, FunctionType) and not name.startswith("_"):
                 setattr(cls, name, all_or_nothing(method))
-
-    @property
-    def name(self) -> str:
-        """The graph's name."""
-        return self.draft.name
