@@ -23,16 +23,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gscompile.errors import ArgumentError, DTypeError
-from gscompile.frontend.base import flag
+from gscompile.frontend.arguments import flag
 from gscompile.frontend.builder import Builder
 from gscompile.ir import tir as T
+from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import Bounds
+from gscompile.ir.coords import Sizes, ravel
 from gscompile.ir.dims import Dim, SymDim
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.index_map import IndexMap
-from gscompile.ir.ops.addressing import Addressing
 from gscompile.ir.ops.base import Inline, Leaf, Stored
-from gscompile.ir.ops.coords import Sizes, ravel
 from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
 from gscompile.ir.types import TensorType, dtype
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
+from gscompile.ir.coords import Coords, nested, ravel, unravel
 from gscompile.ir.dims import Dim
 from gscompile.ir.nests import ReduceNest
-from gscompile.ir.ops.coords import Coords, nested, ravel, unravel
 from gscompile.ir.tir import Expr, Stmt
 
 __all__ = ["assumed", "box", "nested", "over_reduced", "ravel", "storage", "unravel"]

@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gscompile.ir.coords import Sizes
 from gscompile.ir.dims import Shape
 from gscompile.ir.nests import Nest
-from gscompile.ir.ops.coords import Sizes
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
+from gscompile.ir.coords import Sizes
 from gscompile.ir.dims import Dim
 from gscompile.ir.nests import MapNest
-from gscompile.ir.ops.coords import Sizes
 from gscompile.ir.tir import Buffer, Expr
 
 

@@ -34,7 +34,7 @@ class Defect:
 
 
 BOUNDS, GATHER, MAP = "gscompile/ir/bounds.py", "gscompile/ir/ops/gather.py", "gscompile/ir/index_map.py"
-ADDRESSING, SCATTERING = "gscompile/ir/ops/addressing.py", "gscompile/ir/ops/scattering.py"
+ADDRESSING, SCATTERING = "gscompile/ir/addressing.py", "gscompile/ir/ops/scattering.py"
 COMPARE = "gscompile/ir/ops/elementwise/comparisons.py"
 LLVM_SCATTER = "schedules/llvm/scatter.py"
 
@@ -102,7 +102,7 @@ DEFECTS = [
     ),
     Defect(
         "negative axis taken as positive",
-        "gscompile/frontend/base.py",
+        "gscompile/frontend/arguments.py",
         "    return a % rank\n",
         "    return abs(a) % rank\n",
     ),

@@ -15,11 +15,11 @@ import numpy as np
 from gscompile.errors import BoundsError
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import Bounds
+from gscompile.ir.coords import Element, Sizes
 from gscompile.ir.dims import Dim, evaluate, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.base import Inline
-from gscompile.ir.ops.coords import Element, Sizes
 from gscompile.ir.ops.leaf import Constant
 from gscompile.ir.tir import Buffer, Expr
 from gscompile.ir.types import TensorType

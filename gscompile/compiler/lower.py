@@ -21,6 +21,7 @@ from gscompile.compiler.plan import Plan, plan
 from gscompile.compiler.targets import Target
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import When
+from gscompile.ir.coords import Coords, Sizes
 from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, product
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.nests import (
@@ -32,7 +33,6 @@ from gscompile.ir.nests import (
     status_position,
 )
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
-from gscompile.ir.ops.coords import Coords, Sizes
 from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
 from schedules import Checked, Context, Rule, schedule

@@ -8,7 +8,7 @@ import numpy as np
 
 from gscompile.dialects._rules import beaten, compared, need_dtype, need_rank, rounding, truncated_quotient, without_nan
 from gscompile.errors import ArgumentError, DTypeError
-from gscompile.frontend.base import named
+from gscompile.frontend.arguments import named
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import as_shape, product

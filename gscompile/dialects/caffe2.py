@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gscompile.dialects._rules import FLOATS, need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.frontend.base import axis_of, int_of
+from gscompile.frontend.arguments import axis_of, int_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import shape_str

@@ -28,7 +28,7 @@ from typing import Any
 from gscompile.dialects._jax_index import cut, from_end, named_by, need_room
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank, rounding
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
-from gscompile.frontend.base import axis_of, flag, int_of
+from gscompile.frontend.arguments import axis_of, flag, int_of
 from gscompile.frontend.builder import Builder, builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.eager import Size, Tensor, eager

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from gscompile.dialects._rules import FLOATS, INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.frontend.base import axis_of, flag, named
+from gscompile.frontend.arguments import axis_of, flag, named
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import Dim, as_shape, shape_str

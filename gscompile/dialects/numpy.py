@@ -22,7 +22,7 @@ import numpy as np
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend import core
-from gscompile.frontend.base import axis_of
+from gscompile.frontend.arguments import axis_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.core import Lane, ScatterOptions

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from gscompile.dialects._rules import FLOATS, INTEGERS, compared, need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.frontend.base import axis_of, int_of
+from gscompile.frontend.arguments import axis_of, int_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import Dim, shape_str

@@ -24,7 +24,7 @@ from gscompile.dialects._rules import (
     without_nan,
 )
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import axis_of, flag, int_of
+from gscompile.frontend.arguments import axis_of, flag, int_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import product, shape_str

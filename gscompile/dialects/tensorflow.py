@@ -43,7 +43,7 @@ from gscompile.dialects._rules import (
 )
 from gscompile.dialects._tensorflow_segments import INDEX, no_bool
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import int_of, named
+from gscompile.frontend.arguments import int_of, named
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import Dim, as_shape, product, shape_str

@@ -15,7 +15,7 @@ from enum import Enum
 
 from gscompile.dialects._rules import need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.frontend.base import int_of
+from gscompile.frontend.arguments import int_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import dim_max

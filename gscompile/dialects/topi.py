@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from gscompile.dialects._rules import INTEGERS, compared, need_dtype, need_rank, need_same_dtype, rounding
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import axis_of, int_of
+from gscompile.frontend.arguments import axis_of, int_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.core import equal_batch

@@ -15,7 +15,7 @@ from typing import Any
 
 from gscompile.dialects._rules import from_zero, need_dtype, need_rank, need_same_dtype, rounding
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import axis_of
+from gscompile.frontend.arguments import axis_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.dims import Dim, product, shape_str

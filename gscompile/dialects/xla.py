@@ -21,7 +21,7 @@ from typing import Any
 from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend import core
-from gscompile.frontend.base import flag, int_of, ints_of
+from gscompile.frontend.arguments import flag, int_of, ints_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.core import Lane, ScatterOptions

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gscompile.build import Module, build
 from gscompile.errors import GraphError, ShapeError
 from gscompile.frontend.draft import Draft
 from gscompile.frontend.reduce import ReduceOps
@@ -12,9 +13,6 @@ from gscompile.ir.dims import SymDim, shape_symbols
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.ops.leaf import Input
 from gscompile.ir.types import TensorType
-
-if TYPE_CHECKING:
-    from gscompile.build import Module
 
 
 class Builder(ReduceOps):
@@ -110,8 +108,6 @@ class Builder(ReduceOps):
         Raises:
             GraphError, ShapeError, TargetError.
         """
-        from gscompile.build import build
-
         return build(self.graph(), target, rules=rules, deterministic=deterministic)
 
     def __str__(self) -> str:

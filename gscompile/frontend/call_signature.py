@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gscompile.build import Module
 from gscompile.errors import GSError
 from gscompile.runtime.arrays import VIEWERS
-
-if TYPE_CHECKING:
-    from gscompile.build import Module
 
 _PLAIN = frozenset({int, bool, str, type(None)})  # equal ones of the same type are the same; floats are not
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from gscompile.compiler.bounds_errors import empty_axis
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import Operand, axis_of, flag, int_of, ints_of, scalar_of
+from gscompile.frontend.arguments import Operand, axis_of, flag, int_of, ints_of, scalar_of
 from gscompile.frontend.draft import Draft
+from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.bounds import bounds as bounds_of
 from gscompile.ir.dims import Shape, product, shape_str, shape_symbols
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import IndexMap, nd_dims_map, nd_map, take_map
-from gscompile.ir.ops.addressing import Addressing
 from gscompile.ir.ops.gather import Gather
 from gscompile.ir.ops.movement import Full
 from gscompile.ir.ops.reductions import Reduction

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError, ShapeError
-from gscompile.frontend.base import Operand, Scalar, scalar_of
+from gscompile.frontend.arguments import Operand, Scalar, scalar_of
 from gscompile.ir.dims import Constraint, Dim, Shape, shape_str
 from gscompile.ir.graph import Operators, Value
 from gscompile.ir.index_map import undecided

@@ -25,10 +25,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from gscompile.build import Module
 from gscompile.compiler.targets import for_device
 from gscompile.errors import ArgumentError, GSError
 from gscompile.frontend.builder import Builder, builder_of
@@ -39,9 +40,6 @@ from gscompile.ir.graph import Value
 from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime.arrays import View
-
-if TYPE_CHECKING:
-    from gscompile.build import Module
 
 F = TypeVar("F", bound=Callable[..., Any])
 

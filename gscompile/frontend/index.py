@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gscompile.frontend import core
-from gscompile.frontend.base import Operand, axis_of
+from gscompile.frontend.arguments import Operand, axis_of
 from gscompile.frontend.core import GatherOptions, ScatterOptions
 from gscompile.frontend.math import MathOps
 from gscompile.ir.graph import Value

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from gscompile.errors import ArgumentError
-from gscompile.frontend.base import Operand, named
+from gscompile.frontend.arguments import Operand, named
 from gscompile.frontend.draft import GraphBuilder
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.elementwise import POINTWISE

@@ -10,12 +10,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from gscompile.build import Module
 from gscompile.errors import GSError
-
-if TYPE_CHECKING:
-    from gscompile.build import Module
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 Pattern: TypeAlias = tuple[tuple[int | str, ...], ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.base import Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
+from gscompile.frontend.arguments import Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
 from gscompile.frontend.index import IndexOps
 from gscompile.ir.dims import (
     Dim,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gscompile.errors import ArgumentError, ShapeError
-from gscompile.frontend.base import Operand, axes_of, axis_of, flag, scalar_of
+from gscompile.frontend.arguments import Operand, axes_of, axis_of, flag, scalar_of
 from gscompile.frontend.movement import MovementOps
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gscompile.ir.coords import Sizes
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.ops.base import Inline
-from gscompile.ir.ops.coords import Sizes
 from gscompile.ir.ops.elementwise import constant
 from gscompile.ir.ops.leaf import Constant
 from gscompile.ir.ops.reductions import Reduction

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import onnx
 
 from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
-from gscompile.frontend.base import axis_of
+from gscompile.frontend.arguments import axis_of
 from gscompile.frontend.builder import Builder
 from gscompile.ir.dims import Dim, Shape, SymDim
 from gscompile.ir.graph import Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from gscompile.frontend.base import axis_of
+from gscompile.frontend.arguments import axis_of
 from gscompile.frontend.builder import builder_of
 from gscompile.ir.dims import product
 from gscompile.ir.graph import Value

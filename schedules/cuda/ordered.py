@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.index_map import Indexed, Place, Shared
-from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.nests import Nest
 from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from schedules.cuda.launch import launch

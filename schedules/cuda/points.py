@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.index_map import Place
-from gscompile.ir.nests import ScatterNest
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
 from schedules.cuda.launch import launch
 from schedules.loops import storage, unravel

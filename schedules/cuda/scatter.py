@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.index_map import Place, Window
-from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.nests import Nest
 from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from schedules.cuda.atomics import atomic, atomic_name, widened

@@ -15,7 +15,8 @@ from typing import Protocol
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
-from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.nests import Nest
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from schedules.llvm.check import if_valid

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, dim_max, dim_min, product
 from gscompile.ir.index_map import Indexed, Shared
-from gscompile.ir.nests import ScatterNest
 from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.check import Flag
 from schedules.llvm.kernels import prefetch_lines

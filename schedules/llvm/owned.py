@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import product
-from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.nests import Nest
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from schedules.llvm.check import Flag
 from schedules.llvm.costs import partition_pays

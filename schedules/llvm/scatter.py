@@ -18,8 +18,9 @@ from typing import TypeAlias
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.index_map import Indexed, Place, Shared, Source, Window
-from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.nests import Nest
 from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from schedules.llvm.numbers import MIN_SCANNING_THREADS, WIDE_AXIS

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.index_map import Indexed, Window
-from gscompile.ir.nests import ScatterNest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.reductions import Reduction
+from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from schedules.llvm.numbers import POINT_BLOCK

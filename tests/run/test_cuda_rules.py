@@ -20,7 +20,8 @@ import pytest
 import gscompile as gs
 from gscompile.emulation import emulate
 from gscompile.ir import tir as T
-from gscompile.ir.nests import Nest, ScatterNest
+from gscompile.ir.nests import Nest
+from gscompile.ir.ops.scattering import ScatterNest
 from schedules import Context
 from schedules.cuda.points import over_points
 from schedules.cuda.scatter import copy_base

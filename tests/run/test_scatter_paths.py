@@ -15,7 +15,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.ir import tir as T
-from gscompile.ir.nests import ScatterNest
+from gscompile.ir.ops.scattering import ScatterNest
 from schedules import Checked, Context
 from schedules.llvm import RULES
 from schedules.llvm.numbers import PARALLEL_POINTS, POINT_BLOCK, PRIVATISED_CELLS, STREAMED_BYTES, WIDE_AXIS

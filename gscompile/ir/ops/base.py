@@ -18,11 +18,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
+from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import When
+from gscompile.ir.coords import Coords, Element, Sizes
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.nests import CheckNest, Nest
-from gscompile.ir.ops.addressing import Addressing
-from gscompile.ir.ops.coords import Coords, Element, Sizes
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType, TensorType
 

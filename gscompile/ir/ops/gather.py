@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gscompile.ir import tir as T
+from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import When
+from gscompile.ir.coords import Coords, Element, Sizes
 from gscompile.ir.dims import Shape
-from gscompile.ir.ops.addressing import Addressing
 from gscompile.ir.ops.base import Inline, Tree, reads_again
-from gscompile.ir.ops.coords import Coords, Element, Sizes
 from gscompile.ir.ops.elementwise import constant
 from gscompile.ir.tir import Expr
 from gscompile.ir.types import DType, TensorType

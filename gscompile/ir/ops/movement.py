@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
+from gscompile.ir.coords import Coords, Element, Sizes
 from gscompile.ir.dims import Dim, Shape, exact_quotient
 from gscompile.ir.ops.base import Inline, Tree, reads_again
-from gscompile.ir.ops.coords import Coords, Element, Sizes
 from gscompile.ir.ops.elementwise import POINTWISE, constant
 from gscompile.ir.ops.elementwise import cast as cast_expr
 from gscompile.ir.tir import Expr

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gscompile.ir import tir as T
+from gscompile.ir.coords import Coords, Element, Sizes, nested
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.nests import ReduceNest
 from gscompile.ir.ops.base import Applied, Stored
-from gscompile.ir.ops.coords import Coords, Element, Sizes, nested
 from gscompile.ir.ops.elementwise import POINTWISE, cast, constant
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt

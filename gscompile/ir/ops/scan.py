@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
+from gscompile.ir.coords import Coords, Element, Sizes, nested
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.base import Applied, Stored
-from gscompile.ir.ops.coords import Coords, Element, Sizes, nested
 from gscompile.ir.ops.elementwise import cast, constant
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gscompile.ir import tir as T
+from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import Bounds, When
+from gscompile.ir.coords import Coords, Element, Sizes, nested
 from gscompile.ir.dims import Shape
 from gscompile.ir.index_map import Place
-from gscompile.ir.nests import Lane, ScatterNest
-from gscompile.ir.ops.addressing import Addressing
 from gscompile.ir.ops.base import Applied, Stored, Tree
-from gscompile.ir.ops.coords import Coords, Element, Sizes, nested
 from gscompile.ir.ops.elementwise import cast
-from gscompile.ir.ops.scattering import Scattering
+from gscompile.ir.ops.scattering import Lane, Scattering, ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType, TensorType
 

@@ -1,15 +1,19 @@
-"""What a scatter does, its tensors apart: which cell a point goes to, and what becomes of those that meet."""
+"""What a scatter does: which cell a point goes to, what becomes of those that meet, and the nest that says so."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.index_map import Indexed
-from gscompile.ir.ops.addressing import Addressing
+from gscompile.ir.addressing import Addressing
+from gscompile.ir.coords import Coords
+from gscompile.ir.dims import Dim, Shape, product
+from gscompile.ir.index_map import Indexed, Window
+from gscompile.ir.nests import CheckNest, Nest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.reductions import Reduction
-from gscompile.ir.tir import Expr
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 
 
@@ -60,3 +64,84 @@ class Scattering:
             quotient = T.floordiv(T.cast(wide.name, total), T.cast(wide.name, T.maximum(n, T.const(1))))
             mean = T.cast(acc.name, quotient)
         return cast(T.select(count > 0, mean, total), acc, dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One of several tensors that the points of a scatter go to together; what is said of them in :class:`ScatterNest`."""
+
+    dtype: DType
+    out: Buffer
+    base: Callable[[Coords], Expr]
+    src: Callable[[Coords, Coords], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterNest(Nest):
+    """``out = base; for p in row-major order: out[map(p)] = reduce(out[map(p)], src[p])``.
+
+    Attributes:
+        op: map, reduction and promises.
+        shape: extents of out.
+        grid: extents of the index tensor without its vector axis.
+        window: extents of the window coordinates.
+        base: the value of a cell before the first point.
+        starts: grid position -> the start on each indexed axis, and whether the point takes part (None: it does).
+        src: (grid, window) -> the value that arrives.
+        cost: rough scalar instructions per point.
+        in_place: out already holds base and must not be copied to.
+        lanes: for a reduction that is an update computation, all the tensors it combines, the one above included.
+    """
+
+    name: str
+    op: Scattering
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    grid: Shape
+    window: Shape
+    base: Callable[[Coords], Expr]
+    starts: Callable[[Coords], tuple[list[Expr], Expr | None]]
+    src: Callable[[Coords, Coords], Expr]
+    cost: int
+    in_place: Expr | None = None
+    check: CheckNest | None = None
+    lanes: tuple[Lane, ...] = ()
+
+    def cell(self, starts: Sequence[Expr], grid: Coords, window: Coords) -> list[Expr]:
+        """The cell a point goes to."""
+        return self.op.addressing.data_coords(starts, grid, window)
+
+    def combine(self, cell: list[Expr], grid: Coords, window: Coords) -> Stmt:
+        """What a point does to its cell in every lane: all are read before any is written."""
+        n, dtypes = len(self.lanes), [lane.dtype for lane in self.lanes]
+
+        def bind(values: list[Expr]) -> Stmt:
+            k = len(values)
+            if k == 2 * n:
+                results = zip(self.lanes, self.op.reduction.results(dtypes, values[:n], values[n:]), strict=True)
+                return T.seq(*(T.store(lane.out, cell, value) for lane, value in results))
+            lane = self.lanes[k % n]
+            value = T.load(lane.out, *cell) if k < n else lane.src(grid, window)
+            return T.let(f"{'old' if k < n else 'new'}{k % n}", value, lambda v: bind([*values, v]))
+
+        return bind([])
+
+    @property
+    def work(self) -> Dim:
+        return product(self.shape) + product(self.grid) * product(self.window) * max(self.cost, 1)
+
+    @property
+    def reads(self) -> Dim:
+        return product(self.shape) * product(self.window)
+
+    @property
+    def covered(self) -> dict[int, int]:
+        """The axes of out that every slice covers whole, with their window coordinates.
+
+        Whatever hits a cell hits all cells along these axes.  None if slices can overlap in part.
+        """
+        if self.op.overlapping:
+            return {}
+        sources = enumerate(self.op.addressing.map.sources)
+        return {a: s.window for a, s in sources if isinstance(s, Window) and self.window[s.window] == self.shape[a]}

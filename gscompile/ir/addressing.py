@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import Bounds, Start, When, excess, in_range, resolve
+from gscompile.ir.coords import Coords, Element, Sizes
 from gscompile.ir.dims import Dim
 from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared
-from gscompile.ir.ops.coords import Coords, Element, Sizes
 from gscompile.ir.tir import Expr
 
 
