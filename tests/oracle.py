@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 BOUNDS = ("raise", "clip", "wrap", "fill", "trust")
-REDUCTIONS = ("update", "add", "sub", "mul", "min", "max", "mean")
+# those whose results are compared bit for bit; logaddexp's are not
+REDUCTIONS = ("update", "add", "sub", "mul", "min", "max", "mean", "and", "or", "xor")
+_KINDS = {"sub": "fiu", "mean": "fiu", "and": "iub", "or": "iub", "xor": "iub"}
 
 Coords = tuple[int, ...]
 Array = np.ndarray[Any, Any]
@@ -278,7 +280,7 @@ def scatter_ref(
 
     ``src`` is an array of the points' shape, or a scalar.
     """
-    assert reduction in REDUCTIONS
+    assert reduction in (*REDUCTIONS, "logaddexp")
     shape = map.points_shape(index.shape)
     if isinstance(src, np.ndarray) and src.ndim == len(shape):
         assert src.shape == shape, f"src has shape {src.shape}, the points {shape}"
@@ -315,6 +317,12 @@ def scan_ref(
     return out
 
 
+def reductions_of(dtype: str) -> list[str]:
+    """Those that are defined for a dtype."""
+    kind = "f" if "float" in dtype else dtype[0]
+    return [r for r in REDUCTIONS if kind in _KINDS.get(r, "fiub")]
+
+
 def reduce_cell(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -> Any:
     """Values of one dtype reduced from left to right; the result is a value of that dtype."""
     if dtype == np.bool_:
@@ -325,9 +333,11 @@ def reduce_cell(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -> 
 
 
 def _reduce_bool(reduction: str, values: Sequence[bool]) -> bool:
-    if reduction in ("add", "max"):
+    if reduction in ("add", "max", "or"):
         return any(values)
-    assert reduction in ("mul", "min"), f"{reduction} of bool is an error"
+    if reduction == "xor":
+        return sum(values) % 2 == 1
+    assert reduction in ("mul", "min", "and"), f"{reduction} of bool is an error"
     return all(values)
 
 
@@ -340,6 +350,8 @@ def _reduce_integer(reduction: str, dtype: np.dtype[Any], values: Sequence[int])
             total = total - v
         elif reduction == "mul":
             total = total * v
+        elif reduction in ("and", "or", "xor"):
+            total = total & v if reduction == "and" else total | v if reduction == "or" else total ^ v
         else:
             total = min(total, v) if reduction == "min" else max(total, v)
     bits = 8 * dtype.itemsize
@@ -361,6 +373,8 @@ def _reduce_float(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -
                 total = total - v
             elif reduction == "mul":
                 total = total * v
+            elif reduction == "logaddexp":
+                total = np.logaddexp(total, v)
             elif total == total:  # not yet NaN
                 less = v < total
                 if v != v or (less if reduction == "min" else v > total):

@@ -24,7 +24,8 @@ from gscompile.ir.ops.reductions import REDUCTIONS, Reduction, variant
 from gscompile.ir.types import DType
 
 LARGE = 400  # nodes of a computation's expression, counted as a tree
-_NAMED = {"add": "add", "mul": "mul", "minimum": "min", "maximum": "max"}
+# functions of two values that may be exchanged -> the reduction
+_NAMED = {r.function: r.name for r in REDUCTIONS.values() if r.function and r.commutative and not r.averaged}
 _NAMED_BOOL = {"bitwise_or": "max", "logical_or": "max", "bitwise_and": "min", "logical_and": "min"}
 
 

@@ -144,6 +144,10 @@ class MathOps(GraphBuilder):
         """The natural logarithm."""
         return self.draft.pointwise("log", x)
 
+    def logaddexp(self, x: Operand, y: Operand) -> Value:
+        """log(e**x + e**y), which does not overflow."""
+        return self._pointwise("logaddexp", x, y)
+
     def sqrt(self, x: Operand) -> Value:
         """The square root."""
         return self.draft.pointwise("sqrt", x)

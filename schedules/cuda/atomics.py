@@ -28,10 +28,21 @@ FORMULA = {
     "mul": "a * b",
     "min": "(b < a || b != b) && a == a ? b : a",  # NaN wins
     "max": "(b > a || b != b) && a == a ? b : a",
+    "logaddexp": "(b < a ? a : b) + log1p(exp(a == b ? 0 : -fabs(a - b)))",  # infinities may be equal
 }
 
 # the pointwise function that combines -> the name of its atomic
-ATOMICS = {"add": "add", "sub": "sub", "mul": "mul", "minimum": "min", "maximum": "max"}
+ATOMICS = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "minimum": "min",
+    "maximum": "max",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "logaddexp": "logaddexp",
+}
 
 
 def _plain(row: str) -> Callable[[DType, Expr, Expr], Expr]:
@@ -51,6 +62,8 @@ def native(op: str, dtype: DType) -> str | None:
     if op in ("add", "sub"):
         c = C_TYPES[dtype.name] if dtype.is_float else word(dtype)
         return f"atomicAdd(({c}*)p, {'-' if op == 'sub' else ''}({c})v);"
+    if op in ("and", "or", "xor"):
+        return f"atomic{op.capitalize()}(({word(dtype)}*)p, ({word(dtype)})v);"
     if op in ("min", "max") and dtype.is_integer:
         return f"atomic{op.capitalize()}(({C_TYPES[dtype.name]}*)p, v);"
     return None

@@ -204,7 +204,7 @@ SCATTERS = {
     "scatter_map": "data, index, src, gs.IndexMap((gs.Indexed(0), gs.Shared(1)), (('index', 0), ('index', 1)))",
 }
 BOUNDS = ("raise", "clip", "wrap", "fill", "trust")
-REDUCTIONS = ("update", "add", "sub", "mul", "min", "max", "mean")
+REDUCTIONS = ("update", "add", "sub", "mul", "min", "max", "mean", "or", "and", "xor", "logaddexp")
 
 OPTIONS = [  # of every gather and scatter
     *(

@@ -2,7 +2,8 @@
 
 A scatter combines duplicates in row-major order of the points.  ``update`` keeps the last one.  Integer arithmetic wraps; min
 and max propagate NaN, and of zeros of both signs the one that came last stays; bool ``add`` and ``max`` are *or*, ``mul`` and
-``min`` are *and*.  ``mean`` is the sum divided by how many values went into it, floored for integers.
+``min`` are *and*.  ``mean`` is the sum divided by how many values went into it, floored for integers.  ``and or xor`` are of
+the bits, ``logaddexp`` is ``log(exp(x) + exp(y))`` of floats.
 
 A fold starts at ``identity`` and takes elements in row-major order.  The fold of no elements is its identity.
 
@@ -30,7 +31,8 @@ class Reduction:
         function: the row of ``POINTWISE`` that combines two values; None for ``update`` and update computations.
         identity: the value that leaves any other unchanged, by dtype; None where there is none.
         kinds: dtype kinds that a scatter may have.
-        associative: values may be combined with each other first; floats then round otherwise, but not more often.
+        associative: values may be combined with each other first, beginning with the identity; floats then round otherwise,
+            but not more often.
         commutative: the two values may be exchanged.
         idempotent: of two values one stays, so that nothing is rounded and a value may be combined twice.
         ordered: points must be combined one after the other, since nothing is known of the function.
@@ -127,19 +129,28 @@ def _truth(d: DType) -> DType:
     return DTYPES["bool"]
 
 
-_ROWS = [
-    Reduction("update", None, None, commutative=False),
-    Reduction("add", "add", lambda d: 0, fold="sum", result=_sum_type),
-    Reduction("sub", "sub", lambda d: 0, "fiu", associative=False, commutative=False),
-    Reduction("mul", "mul", lambda d: 1, fold="prod", result=_sum_type),
-    Reduction("min", "minimum", _highest, idempotent=True, fold="min", needs_element=True),
-    Reduction("max", "maximum", _lowest, idempotent=True, fold="max", needs_element=True),
-    Reduction("mean", "add", lambda d: 0, "fiu", averaged=True, fold="mean", result=_mean_type),
-    Reduction("or", "bitwise_or", lambda d: 0, "", idempotent=True, fold="any", result=_truth),
-    Reduction("and", "bitwise_and", lambda d: d.max, "", idempotent=True, fold="all", result=_truth),
-]
-REDUCTIONS: dict[str, Reduction] = {r.name: r for r in _ROWS if r.kinds}
-FOLDS: dict[str, Reduction] = {r.fold: r for r in _ROWS if r.fold}
+def _all_ones(d: DType) -> int:
+    return -1 if d.kind == "i" else d.max
+
+
+REDUCTIONS: dict[str, Reduction] = {
+    r.name: r
+    for r in [
+        Reduction("update", None, None, commutative=False),
+        Reduction("add", "add", lambda d: 0, fold="sum", result=_sum_type),
+        Reduction("sub", "sub", lambda d: 0, "fiu", associative=False, commutative=False),
+        Reduction("mul", "mul", lambda d: 1, fold="prod", result=_sum_type),
+        Reduction("min", "minimum", _highest, idempotent=True, fold="min", needs_element=True),
+        Reduction("max", "maximum", _lowest, idempotent=True, fold="max", needs_element=True),
+        Reduction("mean", "add", lambda d: 0, "fiu", averaged=True, fold="mean", result=_mean_type),
+        Reduction("or", "bitwise_or", lambda d: 0, "iub", idempotent=True, fold="any", result=_truth),
+        Reduction("and", "bitwise_and", _all_ones, "iub", idempotent=True, fold="all", result=_truth),
+        Reduction("xor", "bitwise_xor", lambda d: 0, "iub"),
+        # begun with -inf it would lose the sign of -0.0, hence in the points' order only
+        Reduction("logaddexp", "logaddexp", lambda d: float("-inf"), "f", associative=False),
+    ]
+}
+FOLDS: dict[str, Reduction] = {r.fold: r for r in REDUCTIONS.values() if r.fold}
 
 
 def reduction(spec: str | Reduction, op: str) -> Reduction:

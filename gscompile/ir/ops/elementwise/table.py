@@ -224,6 +224,7 @@ _ROWS = [
     _row("rsqrt", 1, "float", 20, "1 / sqrt(x)", f=floats.rsqrt),
     _row("exp", 1, "float", 20, "e ** x", f=transcendental.exp),
     _row("log", 1, "float", 20, "the natural logarithm", f=transcendental.log),
+    _row("logaddexp", 2, "float", 50, "log(exp(x) + exp(y))", f=transcendental.logaddexp),
     _row("tanh", 1, "float", 30, "the hyperbolic tangent", f=transcendental.tanh),
     _row("sigmoid", 1, "float", 30, "1 / (1 + exp(-x))", f=transcendental.sigmoid),
     _row("gelu", 1, "float", 50, "x Phi(x), Phi the normal distribution function", f=transcendental.gelu),

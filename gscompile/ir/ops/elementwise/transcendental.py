@@ -181,6 +181,17 @@ def gelu_tanh(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
     return tirx.Select(isnan(x), x, value)
 
 
+def logaddexp(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
+    """The larger one plus log(1 + exp(-|x - y|)), as NumPy's; infinities that are equal have no difference.
+
+    By C's library, whose calls are short: written out, TVM takes a minute over some scatters.
+    """
+    x, y = names(x), names(y)
+    size = tirx.Select(float_eq(x, y), literal(0.0, dt), tirx.abs(x + minus(y)))
+    more = library("log1p")(names, dt, library("exp")(names, dt, minus(size)))
+    return tirx.Select(tirx.LT(x, y), y, x) + more
+
+
 exp = by_precision(_exp, library("exp"))
 log = by_precision(_log, library("log"))
 tanh = by_precision(_tanh, library("tanh"))
