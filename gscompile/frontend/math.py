@@ -146,7 +146,7 @@ class MathOps(GraphBuilder):
 
     def logaddexp(self, x: Operand, y: Operand) -> Value:
         """log(e**x + e**y), which does not overflow."""
-        return self._pointwise("logaddexp", x, y)
+        return self.draft.pointwise("logaddexp", x, y)
 
     def sqrt(self, x: Operand) -> Value:
         """The square root."""
