@@ -368,7 +368,7 @@ MISUSE: list[tuple[type[gs.GSError], str, Callable[[], Any]]] = [
     (gs.ShapeError, "fixed extent", lambda: gte.gather_nd(X, te.placeholder((4, te.var("m", "int64")), "int32"))),
     (gs.ShapeError, "names an axis twice", lambda: gte.gather_nd(X, te.placeholder((5, 3, 2), "int32"), dims=[0, 0])),
     (gs.ArgumentError, "unknown bounds", lambda: gte.take(X, AT, bounds="reflect")),
-    (gs.ArgumentError, "unknown reduction", lambda: gte.put(X, AT, S, reduction="xor")),
+    (gs.ArgumentError, "unknown reduction", lambda: gte.put(X, AT, S, reduction="nand")),
     (gs.ArgumentError, "negative must be", lambda: gte.take(X, AT, negative="no")),
     (gs.ArgumentError, "map must be a gs.IndexMap", lambda: gte.gather_map(X, AT, "rows")),
     (gs.ArgumentError, "map must be a gs.IndexMap", lambda: gte.scatter_map(X, AT, S, None)),
