@@ -26,11 +26,11 @@ class IndexOps(MathOps):
     Scatters return a new tensor of data's type; with ``out=`` aliasing data at the call they write in place.
 
     src: data's dtype; a scalar stands for a tensor of that value.
-    reduction: ``update add sub mul min max mean``.  Duplicates: points that hit one cell are combined in row-major order of
-        src; with ``update`` the last one wins.  That is exact and repeatable on llvm for any number of threads, though
-        floating-point ``add mul`` with at least 16 points a cell may be taken in several stretches, as many as the sizes say,
-        that are combined in order.  On cuda, floating-point ``add sub mul mean`` use atomics in no fixed order.
-        ``deterministic=True`` keeps the row-major order everywhere.
+    reduction: ``update add sub mul min max mean and or xor logaddexp``.  Duplicates: points that hit one cell are combined in
+        row-major order of src; with ``update`` the last one wins.  That is exact and repeatable on llvm for any number of
+        threads, though floating-point ``add mul`` with at least 16 points a cell may be taken in several chunks, as many as the
+        sizes say, that are combined in order.  On cuda, floating-point ``add sub mul mean logaddexp`` use atomics in no fixed
+        order.  ``deterministic=True`` keeps the row-major order everywhere.
     include_self: whether data's own value takes part where some point hits.
     unique: a promise that no two points hit one cell.
 

@@ -30,7 +30,7 @@ def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Expr | bool:
 
 
 def partition_pays(ctx: Context, points: Dim) -> Expr:
-    """Whether sorting the points by owner is cheaper than a scan of all of them by each thread.
+    """Whether sorting the points by owner is cheaper than an index scan by each thread.
 
     A scan takes each thread SCAN_COST operations a point.  Sorting takes SORT_COST a point among all threads, besides the
     launches: that is less from 10 threads on.

@@ -45,10 +45,10 @@ class OwnedRows:
     def statement(self, s: RowScatter) -> Stmt:
         """The scatter, whatever its sizes."""
         rows = _Rows.of(s)
-        scan = shared_range(s.ctx, s.rows, s.nest.work, rows.scan)
+        index_scan = shared_range(s.ctx, s.rows, s.nest.work, rows.index_scan)
         if not self.sorts or (isinstance(s.points, int) and s.points < PARALLEL_POINTS):
-            return with_kernels(scan)
-        return with_kernels(T.if_(partition_pays(s.ctx, s.points), rows.partitioned(), scan))
+            return with_kernels(index_scan)
+        return with_kernels(T.if_(partition_pays(s.ctx, s.points), rows.partitioned(), index_scan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,11 @@ class RowTotals:
 
     def add_owned(self, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
         """Of the points ``[first, last)`` add those that go to rows ``[lo, hi)``, in their order."""
-        return _Scan.of(self, lo, hi).statement(first, last)
+        return _IndexScan.of(self, lo, hi).statement(first, last)
 
 
 @dataclass(frozen=True, slots=True)
-class _Scan:
+class _IndexScan:
     """A thread that goes through all points and adds those whose rows it owns, ``[lo, hi)``.
 
     Attributes:
@@ -105,9 +105,9 @@ class _Scan:
     flag: Flag
 
     @staticmethod
-    def of(into: RowTotals, lo: Expr, hi: Expr) -> _Scan:
+    def of(into: RowTotals, lo: Expr, hi: Expr) -> _IndexScan:
         length = T.buffer("length", [1], "int64", align=8)
-        return _Scan(into, lo, hi, short_list("owned", "int64"), length, Flag(into.scatter.nest.check))
+        return _IndexScan(into, lo, hi, short_list("owned", "int64"), length, Flag(into.scatter.nest.check))
 
     def statement(self, first: Expr, last: Expr) -> Stmt:
         loops = self.flag.around(blocks(first, last, self.block))
@@ -175,8 +175,8 @@ class _Rows:
         """Whether the totals are not the output itself."""
         return self.into.totals is not self.scatter.nest.out
 
-    def scan(self, lo: Expr, hi: Expr) -> Stmt:
-        """The rows ``[lo, hi)``, by a scan of all points."""
+    def index_scan(self, lo: Expr, hi: Expr) -> Stmt:
+        """The rows ``[lo, hi)``, by an index scan."""
         added = self.into.add_owned(T.const(0), self.scatter.ctx.sizes(self.scatter.points), lo, hi)
         return T.seq(self.start(lo, hi), added, self.finish(lo, hi) if self.widened else None)
 

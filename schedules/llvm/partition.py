@@ -1,6 +1,6 @@
 """Scatters of rows among many threads: the points sorted by the thread that owns their row.
 
-Where every thread scans all indices for its own points, the scan costs each as much as it costs one, and outweighs the rows
+Where every thread scans all indices for its own points, the index scan costs each as much as it costs one, and outweighs the rows
 when there are many threads.  Here each thread counts the points of its share by owner, the counts become places, and each
 point's number is written to its place: a counting sort, which keeps the order of the points.  Each owner then goes through its
 own points only.  :data:`SORT_BLOCK` points are sorted at a time, so that their list stays small.
