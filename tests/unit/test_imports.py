@@ -1,11 +1,15 @@
-"""Any module may be the first that a process imports."""
+"""Any module may be the first that a process imports; and what is imported only when it is used."""
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import gscompile as gs
 
 FIRST = [
     "gscompile",
@@ -21,3 +25,39 @@ FIRST = [
 @pytest.mark.parametrize("module", FIRST)
 def test_first(module: str) -> None:
     subprocess.run([sys.executable, "-c", f"import {module}"], check=True, timeout=120)
+
+
+HEAVY = ("tvm", "tvm_ffi", "numpy", "onnx", "torch")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import gscompile",
+        "from gscompile.commands.main import main; main(['--help'])",
+        "from gscompile.commands.main import main; main(['--version'])",
+        *(f"from gscompile.commands.main import main; main([{c!r}, '--help'])" for c in ("bench", "compile", "demo")),
+    ],
+)
+def test_what_loads_nothing_heavy(statement: str) -> None:
+    program = f"{statement}; import sys; found = set({HEAVY!r}) & set(sys.modules); assert not found, found"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_public_names_are_listed_once_for_tools_and_once_for_python() -> None:
+    tree = ast.parse(Path(gs.__file__).read_text())
+    (checking,) = [n for n in tree.body if isinstance(n, ast.If)]
+    told = {
+        alias.asname or alias.name: n.module
+        for n in checking.body
+        if isinstance(n, ast.ImportFrom)
+        for alias in n.names
+    }
+    assert told == {**gs._HOME, **dict.fromkeys(gs._SUBPACKAGES, "gscompile")}
+    assert sorted(gs.__all__) == sorted(gs._HOME)
+    for name in (*gs.__all__, *gs._SUBPACKAGES):
+        assert getattr(gs, name) is not None
+        assert name in dir(gs)
+    with pytest.raises(AttributeError, match="no attribute 'gahter'"):
+        gs.gahter  # noqa: B018
