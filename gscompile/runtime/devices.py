@@ -8,7 +8,6 @@ kernels are launched, unless index checks have to be read back, or the library h
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -19,7 +18,7 @@ import numpy as np
 from gscompile.errors import DeviceError
 from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
-from gscompile.runtime.arrays import Array, Device, View
+from gscompile.runtime.arrays import LIBRARIES, Array, Device, View
 
 Launch: TypeAlias = Callable[[int, int], None]  # (address of status, address of workspace)
 Status: TypeAlias = "ctypes.Array[ctypes.c_int64]"
@@ -146,8 +145,8 @@ class Cuda:
         driver = self._driver()
         record = (ctypes.c_int64 * status)()
         with driver.current(device[1]):
-            stream = current_stream(kind, device)
-            for other in {current_stream(v.kind, device) for v in inputs} - {stream}:
+            stream = LIBRARIES[kind].current_stream(device)
+            for other in {LIBRARIES[v.kind].current_stream(device) for v in inputs} - {stream}:
                 driver.synchronize(other)  # another library may still be computing an input
             _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
             _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
@@ -155,22 +154,9 @@ class Cuda:
                 launch(found.ptr, scratch.ptr)
             if status > 1:
                 driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
-            elif kind == "jax":  # it would read the result without waiting
+            elif not LIBRARIES[kind].stream_ordered:  # it would read the result without waiting
                 driver.synchronize(stream)
         return record
-
-
-def current_stream(kind: str, device: Device) -> int:
-    """The stream on which a library does its work on a device; 0, the default stream, where it does not say."""
-    if kind == "torch":
-        return int(sys.modules["torch"].cuda.current_stream(device[1]).cuda_stream)
-    if kind == "cupy":
-        return int(sys.modules["cupy"].cuda.get_current_stream().ptr)  # of the current device
-    if kind == "tvm":
-        import tvm_ffi
-
-        return int(tvm_ffi.get_raw_stream(tvm_ffi.device(*device)))
-    return 0
 
 
 def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:

@@ -19,7 +19,8 @@ import pytest
 
 import gscompile as gs
 from gscompile import runtime
-from gscompile.runtime import arrays, compiled, fastcall
+from gscompile.runtime import compiled, fastcall
+from gscompile.runtime.arrays import ndarray
 from gscompile.runtime.extension import _load
 from tests.frameworks import need
 from tests.run.calls import INDEX, X, locked, made, misaligned, put
@@ -30,7 +31,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """Every test runs with the C extension and without."""
     if request.param == "plain":
         monkeypatch.setattr(fastcall, "extension", None)
-        monkeypatch.setattr(arrays, "_numpy_pointer", arrays._pointer_by_interface)
+        monkeypatch.setattr(ndarray, "_pointer", ndarray._pointer_by_interface)
     elif fastcall.extension is None:
         pytest.skip("the C extension is not built (pip install -e .), or switched off")
 

@@ -20,7 +20,8 @@ from gscompile.errors import ArgumentError, DeviceError, DTypeError, MissingExtr
 from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime.aliasing import overlap, span
-from gscompile.runtime.arrays import View, as_array, contiguous, copy_into, empty, finish, view
+from gscompile.runtime.arrays import View, as_array, contiguous, copy_into, empty, finish, ndarray, view
+from gscompile.runtime.arrays.jax import empty_jax
 
 CPU = ("cpu", 0)
 NAMES = [name for name in DTYPES if name != "bfloat16"]
@@ -192,7 +193,7 @@ def to_tvm(a: np.ndarray[Any, Any]) -> Any:
     return need("tvm.runtime").tensor(a)
 
 
-# Of each kind: an array made from a NumPy array, and the address of its storage by another way than arrays.py's own.
+# Of each kind: an array made from a NumPy array, and the address of its storage by another way than ``view``'s.
 LIBRARIES: dict[str, tuple[Callable[[np.ndarray[Any, Any]], Any], Callable[[Any, np.ndarray[Any, Any]], int]]] = {
     "numpy": (lambda a: a, lambda x, a: int(a.ctypes.data)),
     "torch": (to_torch, lambda x, a: int(a.ctypes.data)),
@@ -458,6 +459,8 @@ def test_no_library_is_imported_to_look_at_an_array() -> None:
     code = """
         import sys
         import numpy as np
+        from gscompile.errors import DTypeError
+        from gscompile.ir.types import DTYPES
         from gscompile.runtime import arrays
         class Wrapper:
             def __dlpack__(self, **keywords):
@@ -465,10 +468,10 @@ def test_no_library_is_imported_to_look_at_an_array() -> None:
         before = set(sys.modules)
         for x in (np.zeros(3), [1, 2], 3, np.float32(1), bytearray(4), Wrapper(), np.zeros((2, 3)).T):
             arrays.contiguous(arrays.view(x), x)
-        arrays.finish("numpy", arrays.empty("numpy", (3,), arrays.DTYPES["float32"])[0])
+        arrays.finish("numpy", arrays.empty("numpy", (3,), DTYPES["float32"])[0])
         try:
             arrays.view(None)
-        except arrays.DTypeError:
+        except DTypeError:
             print(sorted((set(sys.modules) - before) & {"torch", "jax", "cupy", "tvm", "tvm_ffi", "ml_dtypes"}))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
@@ -477,7 +480,7 @@ def test_no_library_is_imported_to_look_at_an_array() -> None:
 
 def test_the_portable_way_to_a_numpy_pointer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is used where NumPy's layout is not the known one."""
-    monkeypatch.setattr(arrays, "_numpy_pointer", arrays._pointer_by_interface)
+    monkeypatch.setattr(ndarray, "_pointer", ndarray._pointer_by_interface)
     a = sample()
     for x in (a, a.T, a[1:], a[::-1]):
         assert view(x).ptr == x.ctypes.data
@@ -968,7 +971,7 @@ def test_fresh_jax_storage_can_be_filled() -> None:
     """What ``empty`` gives on cuda, tried on the cpu."""
     need("jax")
     for name in ("float32", "int64", "bfloat16"):
-        x, y = (arrays._empty_jax((3, 4), DTYPES[name], CPU) for _ in range(2))
+        x, y = (empty_jax((3, 4), DTYPES[name], CPU) for _ in range(2))
         a = sample(name)
         ctypes.memmove(view(x).ptr, a.ctypes.data, a.nbytes)
         assert np.asarray(x).tobytes() == a.tobytes()
@@ -1024,10 +1027,34 @@ def test_contiguous_copies_for_alignment_only_when_it_must() -> None:
     assert memory(copy) == shifted.tobytes()
 
 
+@pytest.mark.parametrize("kind", ["jax", "tvm", "dlpack"])
+def test_copying_on_cuda_by_a_stand_in(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays that are on the cpu and said to be on cuda: which library copies them."""
+    torch, gpu, a = need("torch"), ("cuda", 0), sample()
+    x = Wrapper(to_torch(a).t()) if kind == "dlpack" else LIBRARIES[kind][0](a)
+    elements = a.T if kind == "dlpack" else a
+    v = view(x)._replace(device=gpu, contiguous=False)
+    copy = contiguous(v, x)
+    assert copy[1:6] == (elements.shape, v.dtype, copy.device, True, False)
+    assert copy.kind == kind and copy.ptr != v.ptr
+    assert copy.device == (CPU if kind == "jax" else gpu)  # JAX says itself where its copy is
+    assert memory(copy) == elements.tobytes()
+    if kind != "jax":
+        out = torch.zeros(elements.shape)
+        copy_into(out, view(out)._replace(device=gpu), x, v)
+        assert out.numpy().tobytes() == elements.tobytes()
+        other = out + 1
+        copy_into(x, v, other, view(other)._replace(device=gpu))
+        assert memory(contiguous(v, x)) == other.numpy().tobytes()
+        monkeypatch.delitem(sys.modules, "torch")
+        with pytest.raises(DeviceError, match=f"copying a {kind} array on cuda needs torch"):
+            contiguous(v, x)
+
+
 def test_copying_bfloat16_needs_no_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
     exporter = Exporter(sample("uint16").T, code=4)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)  # importing it fails
-    monkeypatch.delitem(arrays._NUMPY_TYPES, "bfloat16", raising=False)
+    monkeypatch.delitem(ndarray._NUMPY_TYPES, "bfloat16", raising=False)
     v = view(exporter)
     assert v.dtype.name == "bfloat16"
     copy = contiguous(v, exporter)

@@ -73,7 +73,7 @@ def writes(*record: int, log: list[Any] | None = None) -> Callable[[int, int], N
 
     def launch(status: int, workspace: int) -> None:
         if log is not None:
-            log.append(("launch", device.current_stream("tvm", GPU)))
+            log.append(("launch", arrays.LIBRARIES["tvm"].current_stream(GPU)))
         for k, x in enumerate(record):
             ctypes.c_int64.from_address(status + 8 * k).value = x
         ctypes.memset(workspace, 1, 64)
@@ -97,7 +97,7 @@ def test_checks_are_read_back_in_the_order_of_the_callers_stream(driver: FakeDri
         ("to_host", 24, 101),
         "pop",
     ]
-    assert device.current_stream("tvm", GPU) == 0
+    assert arrays.LIBRARIES["tvm"].current_stream(GPU) == 0
 
 
 @pytest.mark.parametrize(("kind", "stream"), [("torch", 101), ("cupy", 200), ("tvm", 0), ("dlpack", 0)])
@@ -124,7 +124,7 @@ def test_a_launch_that_fails_leaves_the_device_and_the_stream_as_they_were(drive
     with pytest.raises(RuntimeError, match="out of resources"):
         Cuda(lambda: driver).run(launch, 3, 64, [], "torch", GPU)
     assert driver.log[-1] == "pop"
-    assert device.current_stream("tvm", GPU) == 0
+    assert arrays.LIBRARIES["tvm"].current_stream(GPU) == 0
 
 
 def test_constants_are_copied_to_the_device(driver: FakeDriver) -> None:

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,22 @@ def test_public_names_are_listed_once_for_tools_and_once_for_python() -> None:
         assert name in dir(gs)
     with pytest.raises(AttributeError, match="no attribute 'gahter'"):
         gs.gahter  # noqa: B018
+
+
+def test_the_runtime_needs_numpy_only() -> None:
+    """A process that only runs kernels imports neither a compiler nor TVM, whichever modules it imports."""
+    code = """
+        import importlib, pkgutil, sys
+        import gscompile.runtime
+        found = list(pkgutil.walk_packages(gscompile.runtime.__path__, "gscompile.runtime."))
+        for module in found:
+            importlib.import_module(module.name)
+        print(len(found) > 15, sorted(
+            name
+            for name in sys.modules
+            if name.partition(".")[0] in ("tvm", "tvm_ffi", "ml_dtypes", "torch", "jax", "cupy", "schedules")
+            or name.startswith(("gscompile.ir.tir", "gscompile.compiler"))
+        ))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True []\n", "")
