@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+SLOW = Path(__file__).with_name("slow.txt")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite tests/ir/golden/ from what the compiler gives now"
     )
+    parser.addoption("--slow", action="store_true", help="run what tests/slow.txt lists, too")
     parser.addoption(
         "--draws",
         type=int,
@@ -24,8 +29,20 @@ def draws(request: pytest.FixtureRequest) -> int:
     return count
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked ``gpu`` are skipped where there is none."""
+def slow_tests() -> list[str]:
+    """The beginnings of the ids of tests that only ``--slow`` runs."""
+    lines = SLOW.read_text().splitlines()
+    return [line.split()[0] for line in lines if line and not line.startswith("#")]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Slow tests are left out, but for those that the command line names; tests marked ``gpu`` are skipped without one."""
+    named = [a.split("::")[0] for a in config.args if a.endswith(".py") or ".py::" in a]
+    if not config.getoption("--slow"):
+        slow = tuple(slow_tests())
+        left_out = {i for i in items if i.nodeid.startswith(slow) and not _is_named(i.nodeid, named)}
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [i for i in items if i not in left_out]
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
@@ -34,3 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not _tvm.cuda_exists():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def _is_named(nodeid: str, files: list[str]) -> bool:
+    """Whether a test's file was asked for by name."""
+    return any(file.endswith(nodeid.split("::")[0]) for file in files)
