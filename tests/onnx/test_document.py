@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("onnx", reason="onnx is not installed: pip install '.[onnx]'")
+
 from tests.onnx import document
 
 
