@@ -123,7 +123,7 @@ class Reduce(Folding):
         return self.reduction.fold
 
     def attributes(self) -> str:
-        return f"axes={self.axes}" + (", keepdims=True" if self.keepdims else "")
+        return f"axis={self.axes}" + (", keepdims=True" if self.keepdims else "")
 
     @property
     def folds(self) -> bool:
