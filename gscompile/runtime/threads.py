@@ -36,7 +36,7 @@ def kernels_run() -> None:
 
 
 def _forked() -> None:
-    """In a child: TVM would wait for ever for threads that were not forked; with one core it calls what they would have."""
+    """In a child: TVM deadlocks waiting for threads that were not forked; with one core it runs their share itself."""
     if _used:
         os.environ["TVM_NUM_THREADS"] = "1"
 

@@ -61,7 +61,7 @@ def test_take(seed: int) -> None:
     a = d.data(shape, d.choice(DTYPES))
     size = a.size if axis is None or not shape else shape[min(axis, len(shape) - 1)]
     if size == 0 and mode == "wrap":
-        pytest.skip("NumPy counts up to a multiple of 0, for ever")
+        pytest.skip("NumPy never ends: it counts up to a multiple of 0")
     i = index_of(d, d.shape(d.integer(0, min(3, 7 - len(shape))), empty=0.08), size, mode)
     against("take").agree(
         lambda: gn.take(a, i, axis, mode=mode),

@@ -13,7 +13,7 @@ import gscompile as gs
 from tests.run.test_guard_pages import Fence, in_child
 
 WIDTHS = (1, 3, 4, 5, 16, 63, 64, 65, 128, 131, 200)  # columns: around tiles of 32, 64 and 128 and what they leave over
-LENGTHS = (1, 2, 5, 15, 16, 17, 33, 50)  # rows: around the sixteen by which they are asked for ahead
+LENGTHS = (1, 2, 5, 15, 16, 17, 33, 50)  # rows: around the prefetch distance of sixteen
 ROWS = 7000  # of the table, which is then too large for a core's caches unless it is narrow
 
 
@@ -154,7 +154,7 @@ def _fenced(say: Callable[[str], None], at_end: bool) -> None:
 
 
 @pytest.mark.parametrize("at_end", [False, True], ids=["begin", "end"])
-def test_asking_ahead_reads_no_index_outside(at_end: bool) -> None:
+def test_prefetching_reads_no_index_outside(at_end: bool) -> None:
     end = in_child(_fenced, at_end)
     assert end.code == 0, str(end)
 

@@ -75,7 +75,7 @@ def inputs(b: gs.Builder, arrays: list[Array], symbolic: bool) -> list[gs.Value]
     "rows,width,picks", [(300, 256, 40), (70, 1024, 129), (3, 5000, 700), (1, 64, 64), (40, 65, 1)]
 )
 def test_elements_of_rows(rows: int, width: int, picks: int, bounds: str, symbolic: bool) -> None:
-    """gather along the last axis: rows longer and shorter than what is asked for ahead, pieces that do not come out even."""
+    """gather along the last axis: rows longer and shorter than what is prefetched, pieces that do not come out even."""
     x = numbers((rows, width), "float32")
     i = ugly(np.random.default_rng(0), width, (rows, picks), bounds)
     b = gs.Builder()

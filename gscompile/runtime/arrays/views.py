@@ -28,7 +28,7 @@ class View(NamedTuple):
         owner: keeps the storage alive.
         kind: the library, ``numpy``, ``torch``, ``jax``, ``cupy``, ``tvm`` or ``dlpack``.
         strides: bytes from one element to the next along each axis; None where ``contiguous``.  Not enough to read the
-            elements of a torch tensor, which may be negated lazily: ``contiguous()`` heeds that.
+            elements of a torch tensor, which may be negated lazily: ``contiguous()`` resolves that.
     """
 
     ptr: int
