@@ -1,9 +1,19 @@
-"""The one thing that pyproject.toml cannot say: a C extension that needs NumPy's headers."""
+"""What pyproject.toml cannot say: a C extension that needs NumPy's headers, and a package of which one file is installed."""
 
 import sysconfig
 
 import numpy as np
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
+
+
+class BuildPy(build_py):
+    """Of ``schedules``, the other name of ``gscompile.schedules``, only what leads there."""
+
+    def find_package_modules(self, package, package_dir):
+        found = super().find_package_modules(package, package_dir)
+        return [module for module in found if package != "schedules" or module[1] == "__init__"]
+
 
 fastcall = Extension(
     "gscompile.runtime._fastcall",
@@ -12,4 +22,4 @@ fastcall = Extension(
     include_dirs=[np.get_include()],
     optional=True,  # calls take the slow path where it cannot be built
 )
-setup(ext_modules=[] if sysconfig.get_config_var("Py_GIL_DISABLED") else [fastcall])
+setup(cmdclass={"build_py": BuildPy}, ext_modules=[] if sysconfig.get_config_var("Py_GIL_DISABLED") else [fastcall])

@@ -12,6 +12,8 @@ out = m(a_array, i_array)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gscompile import alias as _alias
+
 if TYPE_CHECKING:
     from gscompile import dialects as dialects
     from gscompile import onnx as onnx
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         GraphError,
         GSError,
         MissingExtraError,
+        OutOfMemoryError,
         ShapeError,
         TargetError,
     )
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from gscompile.ir.bounds import Bounds
     from gscompile.ir.graph import Graph, Value
     from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared, Window
-    from gscompile.ir.types import BFloat16, Bool, DType, Float, Int, TensorType, UInt
+    from gscompile.ir.types import BFloat16, Bool, Complex, DType, Float, Int, TensorType, UInt
     from gscompile.runtime.threads import get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
@@ -42,17 +45,20 @@ __version__ = "0.1.0"
 # runs, without loading TVM.
 _HOMES = {
     "build": "Module",
-    "errors": "ArgumentError BoundsError DTypeError DeviceError GSError GraphError MissingExtraError ShapeError TargetError",
+    "errors": "ArgumentError BoundsError DTypeError DeviceError GSError GraphError MissingExtraError OutOfMemoryError ShapeError "
+    "TargetError",
     "frontend.builder": "Builder NetBuilder",
     "frontend.eager": "cache_clear cache_info",
     "ir.bounds": "Bounds",
     "ir.graph": "Graph Value",
     "ir.index_map": "Fixed IndexMap Indexed Shared Window",
-    "ir.types": "BFloat16 Bool DType Float Int TensorType UInt",
+    "ir.types": "BFloat16 Bool Complex DType Float Int TensorType UInt",
     "runtime.threads": "get_num_threads set_num_threads",
 }
 _HOME = {name: f"gscompile.{module}" for module, names in _HOMES.items() for name in names.split()}
 _SUBPACKAGES = ("dialects", "onnx", "te")
+
+_alias.install()
 
 
 def __getattr__(name: str) -> Any:
@@ -75,6 +81,7 @@ __all__ = [
     "Bounds",
     "BoundsError",
     "Builder",
+    "Complex",
     "DType",
     "DTypeError",
     "DeviceError",
@@ -89,6 +96,7 @@ __all__ = [
     "MissingExtraError",
     "Module",
     "NetBuilder",
+    "OutOfMemoryError",
     "ShapeError",
     "Shared",
     "TargetError",

@@ -21,7 +21,7 @@ from gscompile.ir.graph import Graph
 from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import HOST, Runner
-from schedules.cuda.atomics import PLAIN
+from gscompile.schedules.cuda.atomics import PLAIN
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class EmulatedCuda(Cuda):
     def adapted(self, func: PrimFunc) -> PrimFunc:
         return T.serial_device(func, _plain_atomic, self.backward)
 
-    def compile(self, func: PrimFunc, name: str) -> Any:
-        return self.host.compile(func, name)
+    def compile(self, module: Any) -> Any:
+        return self.host.compile(module)
 
     def require_device(self, module: str) -> None:
         """It is here."""

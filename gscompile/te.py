@@ -22,8 +22,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gscompile.errors import ArgumentError, DTypeError
-from gscompile.frontend.arguments import flag
+from gscompile.frontend.arguments import FIRST, Scalar, flag
 from gscompile.frontend.builder import Builder
 from gscompile.ir import tir as T
 from gscompile.ir.addressing import Addressing
@@ -33,8 +35,10 @@ from gscompile.ir.dims import Dim, SymDim
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.base import Inline, Leaf, Stored
+from gscompile.ir.pairs import without_complex
 from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
 from gscompile.ir.types import TensorType, dtype
+from gscompile.ir.words import in_words
 
 Tensor = Any
 
@@ -75,7 +79,12 @@ class Shapes:
     sizes: dict[str, Expr] = field(default_factory=dict)
 
     def type_of(self, t: Tensor) -> TensorType:
-        return TensorType(tuple(self.dim(d) for d in t.shape), dtype(str(t.dtype)))
+        found = dtype(str(t.dtype))
+        if not found.native and found.name != "bfloat16":
+            raise DTypeError(
+                f"a te.Tensor of {found} is not supported; declare one of {found.tir} that holds its codes"
+            )
+        return TensorType(tuple(self.dim(d) for d in t.shape), found)
 
     def dim(self, d: Any) -> Dim:
         value = T.constant_value(d)
@@ -121,8 +130,10 @@ def _some(reduced: Sequence[Expr]) -> Expr:
 def reference(graph: Graph) -> PrimFunc:
     """The plain lowering of a graph: ``te.create_prim_func`` of its declarations, no schedule at all.
 
-    Parameters of the function: inputs, constants, outputs.  Every schedule's result is compared with it.
+    Parameters of the function: inputs, constants, outputs.  Every schedule's result is compared with it.  A complex tensor is
+    one of its parts, with one more axis, the innermost, of extent 2.
     """
+    graph = without_complex(in_words(graph).graph, units=False).graph
     sizes = Sizes.of(graph.symbols)
     leaves = [*graph.inputs, *graph.constants]
     given = [T.te_placeholder(v.name, sizes.shape(v.shape), v.dtype.tir) for v in leaves]
@@ -141,9 +152,9 @@ def _apply(method: str, arguments: Mapping[str, Any], *args: Any, **kwargs: Any)
     shapes = Shapes()
     builder = Builder("te")
     tensors: list[Tensor] = []
-    values: list[Value | bool | int | float] = []
+    values: list[Value | Scalar | np.generic] = []
     for name, x in arguments.items():
-        if name == "src" and isinstance(x, (bool, int, float)):
+        if name == "src" and isinstance(x, (bool, int, float, complex, np.generic)):
             values.append(x)
             continue
         _need_tensor(method, name, x)
@@ -152,6 +163,8 @@ def _apply(method: str, arguments: Mapping[str, Any], *args: Any, **kwargs: Any)
         # the result may be given any name
         values.append(builder.input(f"{name}_" if kwargs.get("name") == name else name, type.shape, type.dtype))
     result = getattr(builder, method)(*values, *args, **kwargs)
+    if not isinstance(result, Value):
+        raise ArgumentError(f"{method}: argmax and argmin give two tensors, and a tensor expression is one")
     graph = Graph(builder.name, tuple(builder.draft.values), (result,), ())
     found = declare(graph, tensors, Sizes(shapes.sizes))[id(result)]
     if not any(str(t.dtype) == "bfloat16" for t in tensors):
@@ -164,7 +177,7 @@ def _need_tensor(op: str, argument: str, x: Any) -> None:
         raise ArgumentError(f"{op}: {argument} must be a te.Tensor; got {x!r}")
 
 
-def gather(data: Tensor, index: Tensor, dim: int = 0, **options: Any) -> Tensor:
+def gather(data: Tensor, index: Tensor, dim: int = FIRST, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.gather`."""
     return _apply("gather", {"data": data, "index": index}, dim, **options)
 
@@ -176,7 +189,7 @@ def gather_nd(
     return _apply("gather_nd", {"data": data, "index": index}, dims, batch_dims, **options)
 
 
-def take(data: Tensor, index: Tensor, axis: int = 0, batch_dims: int = 0, **options: Any) -> Tensor:
+def take(data: Tensor, index: Tensor, axis: int = FIRST, batch_dims: int = 0, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.take`."""
     return _apply("take", {"data": data, "index": index}, axis, batch_dims, **options)
 
@@ -186,7 +199,7 @@ def gather_map(data: Tensor, index: Tensor, map: IndexMap, **options: Any) -> Te
     return _apply("gather_map", {"data": data, "index": index}, map, **options)
 
 
-def scatter(data: Tensor, index: Tensor, src: Tensor, dim: int = 0, **options: Any) -> Tensor:
+def scatter(data: Tensor, index: Tensor, src: Tensor, dim: int = FIRST, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.scatter`."""
     return _apply("scatter", {"data": data, "index": index, "src": src}, dim, **options)
 
@@ -203,7 +216,7 @@ def scatter_nd(
     return _apply("scatter_nd", {"data": data, "index": index, "src": src}, dims, batch_dims, **options)
 
 
-def put(data: Tensor, index: Tensor, src: Tensor, axis: int = 0, batch_dims: int = 0, **options: Any) -> Tensor:
+def put(data: Tensor, index: Tensor, src: Tensor, axis: int = FIRST, batch_dims: int = 0, **options: Any) -> Tensor:
     """See :meth:`gscompile.Builder.put`."""
     return _apply("put", {"data": data, "index": index, "src": src}, axis, batch_dims, **options)
 

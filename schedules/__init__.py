@@ -1,10 +1,13 @@
 """Schedules: how each loop nest becomes loops on each target.
 
-``schedules.rule`` says what a rule is, ``schedules.choose`` which one is taken; ``schedules.llvm`` and ``schedules.cuda`` are the
-rules.  What operators mean is said in gscompile; nothing here knows a framework, and nothing there knows a thread.
+``rule`` says what a rule is, ``choose`` which one is taken; ``llvm`` and ``cuda`` are the rules.  What operators mean is said in
+the rest of gscompile; nothing here knows a framework, and nothing there knows a thread.
+
+The package is ``gscompile.schedules`` wherever gscompile imports it, so that a user's own ``schedules.py`` is never taken for it;
+``schedules`` is another name of it (``gscompile/alias.py``).
 """
 
-from schedules.choose import schedule
-from schedules.rule import Checked, Context, Rule, Target
+from gscompile.schedules.choose import schedule
+from gscompile.schedules.rule import Checked, Context, Rule, Target
 
 __all__ = ["Checked", "Context", "Rule", "Target", "schedule"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gscompile.errors import ArgumentError
 from gscompile.ir.nests import Nest
 from gscompile.ir.tir import Stmt
-from schedules.rule import Checked, Context, Rule
+from gscompile.schedules.rule import Checked, Context, Rule
 
 
 def schedule(nest: Nest, ctx: Context, rules: Sequence[Rule]) -> tuple[str, Stmt | Checked]:

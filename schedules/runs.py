@@ -43,7 +43,7 @@ def is_run(value: Callable[[Expr], Expr], width: int) -> bool:
 
 
 def some_cell(shape: Sequence[Dim]) -> list[Expr]:
-    """Coordinates of any cell, as :func:`~schedules.loops.unravel` gives them; 0 on axes of extent 1, where more may be known."""
+    """Coordinates of any cell, as ``unravel`` gives them; 0 on axes of extent 1, where more may be known."""
     return [T.const(0) if d == 1 else T.var(f"c{k}") for k, d in enumerate(shape)]
 
 

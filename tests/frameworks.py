@@ -17,7 +17,7 @@ def need(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        pytest.skip(f"needs {module}: pip install 'gscompile[conformance]' ({error})", allow_module_level=True)
+        pytest.skip(f"needs {module}: pip install '.[conformance]' ({error})", allow_module_level=True)
 
 
 def onnx_model(op: str, arrays: list[np.ndarray[Any, Any]], attributes: dict[str, Any], opset: int) -> Any:

@@ -1,6 +1,7 @@
 """Graphs that together use everything: what must compile for every target.
 
-:func:`operators`, :func:`reductions`, :func:`functions`, :func:`folds` and :func:`moves` yield builders with different names.
+:func:`operators`, :func:`reductions`, :func:`functions`, :func:`folds`, :func:`moves` and :func:`other_dtypes` yield builders
+with different names.
 Tensors of different graphs have the same names, so that kernels that do the same are the same text.
 """
 
@@ -259,5 +260,22 @@ def moves() -> Iterator[gs.Builder]:
         yield b
 
 
+def other_dtypes() -> Iterator[gs.Builder]:
+    """Complex numbers, 8-bit floats, int4 and elements that are only moved."""
+    for dtype in ("complex64", "complex128", "float8_e4m3fn", "float8_e8m0fnu", "int4"):
+        b = gs.Builder(f"others_{dtype}")
+        x, i, s = b.input("x", ("n", 6), dtype), b.input("i", ("k",), "int64"), b.input("s", ("k", 6), dtype)
+        b.output(b.take(x, i, bounds="fill"), b.put(x, i, s, reduction="mul"), b.put(x, i, s, reduction="add"))
+        b.output(b.sum(x, 1), b.cumprod(x, 0), b.cast(x, "float32"), x * 2, x == x)
+        yield b
+    for name, dtype in (("dates", "M8[s]"), ("text", "S12"), ("odd", "V5")):
+        b = gs.Builder(f"others_{name}")
+        x, i, s = b.input("x", ("n", 6), dtype), b.input("i", ("k",), "int64"), b.input("s", ("k", 6), dtype)
+        b.output(
+            b.take(x, i), b.put(x, i, s), b.transpose(x), b.concat([x, s]), b.where(b.cast(i, "bool")[:, None], s, s)
+        )
+        yield b
+
+
 def everything() -> Iterator[gs.Builder]:
-    return chain(operators(), reductions(), functions(), folds(), moves())
+    return chain(operators(), reductions(), functions(), folds(), moves(), other_dtypes())

@@ -18,7 +18,7 @@ import numpy as np
 BOUNDS = ("raise", "clip", "wrap", "fill", "trust")
 # those whose results are compared bit for bit; logaddexp's are not
 REDUCTIONS = ("update", "add", "sub", "mul", "min", "max", "mean", "and", "or", "xor")
-_KINDS = {"sub": "fiu", "mean": "fiu", "and": "iub", "or": "iub", "xor": "iub"}
+_KINDS = {"sub": "fciu", "mean": "fciu", "and": "iub", "or": "iub", "xor": "iub"}
 
 Coords = tuple[int, ...]
 Array = np.ndarray[Any, Any]
@@ -320,7 +320,7 @@ def scan_ref(
 def reductions_of(dtype: str) -> list[str]:
     """Those that are defined for a dtype."""
     kind = "f" if "float" in dtype else dtype[0]
-    return [r for r in REDUCTIONS if kind in _KINDS.get(r, "fiub")]
+    return [r for r in REDUCTIONS if kind in _KINDS.get(r, "fciub")]
 
 
 def reduce_cell(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -> Any:
@@ -329,7 +329,7 @@ def reduce_cell(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -> 
         return _reduce_bool(reduction, [bool(v) for v in values])
     if dtype.kind in "iu":
         return _reduce_integer(reduction, dtype, [int(v) for v in values])
-    return _reduce_float(reduction, dtype, values)
+    return (_reduce_complex if dtype.kind == "c" else _reduce_float)(reduction, dtype, values)
 
 
 def _reduce_bool(reduction: str, values: Sequence[bool]) -> bool:
@@ -384,6 +384,34 @@ def _reduce_float(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -
         return dtype.type(total)
 
 
+def _reduce_complex(reduction: str, dtype: np.dtype[Any], values: Sequence[Any]) -> Any:
+    """Parts are numbers of half the width; an order goes by the real part, then by the imaginary one, a NaN before all."""
+    part = np.dtype(f"f{dtype.itemsize // 2}").type
+
+    def nan(z: tuple[Any, Any]) -> bool:
+        return bool(z[0] != z[0] or z[1] != z[1])
+
+    a, b = part(values[0].real), part(values[0].imag)
+    with np.errstate(all="ignore"):
+        for value in values[1:]:
+            c, d = part(value.real), part(value.imag)
+            if reduction in ("add", "mean"):
+                a, b = a + c, b + d
+            elif reduction == "sub":
+                a, b = a - c, b - d
+            elif reduction == "mul":
+                a, b = a * c - b * d, a * d + b * c
+            elif not nan((a, b)):
+                stays = (a, b) <= (c, d) if reduction == "min" else (a, b) >= (c, d)
+                if nan((c, d)) or not stays:
+                    a, b = c, d
+        if reduction == "mean":
+            a, b = a / part(len(values)), b / part(len(values))
+    out = np.empty((), dtype)
+    out.real, out.imag = a, b
+    return out[()]
+
+
 # -- comparing --------------------------------------------------------------------------------------------------------
 
 
@@ -392,6 +420,8 @@ def assert_same(got: Array, want: Array, *, signed_zero: bool = True) -> None:
     got, want = np.asarray(got), np.asarray(want)
     assert got.shape == want.shape, f"shape {got.shape}, expected {want.shape}"
     assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
+    if got.dtype.kind == "c":
+        got, want = (np.stack([x.real, x.imag], -1) for x in (got, want))
     if got.dtype.kind in "biu":
         same = got == want
     else:

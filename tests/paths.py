@@ -289,9 +289,10 @@ def reference(graph: Any) -> Call:
         for v, a in zip(graph.inputs, arrays, strict=True):
             sizes |= {str(d): n for d, n in zip(v.shape, a.shape, strict=True) if not isinstance(d, int)}
         shapes = [tuple(evaluate(d, sizes) for d in v.shape) for v in graph.outputs]
-        outputs = [stored(np.zeros(s, v.dtype.numpy)) for s, v in zip(shapes, graph.outputs, strict=True)]
+        types = [v.dtype.numpy for v in graph.outputs]
+        outputs = [stored(np.zeros(s, t)) for s, t in zip(shapes, types, strict=True)]
         function(*map(stored, arrays), *constants, *outputs)
-        return tuple(t.numpy().view(v.dtype.numpy) for t, v in zip(outputs, graph.outputs, strict=True))
+        return tuple(x.numpy().view(t).reshape(s) for x, t, s in zip(outputs, types, shapes, strict=True))
 
     return call
 
@@ -303,7 +304,9 @@ def compiled(function: Any) -> Any:
 
 
 def stored(a: Array) -> Any:
-    """An array as the tensor that a function of gscompile takes: aligned, bfloat16 as its bits."""
+    """An array as the tensor that a function of gscompile takes: aligned, bfloat16 as its bits, complex numbers as pairs."""
+    if a.dtype.kind == "c":
+        a = np.stack([a.real, a.imag], -1)
     return tvm.runtime.tensor(np.ascontiguousarray(a).reshape(a.shape).view(as_dtype(a.dtype).tir))
 
 

@@ -19,8 +19,8 @@ import numpy as np
 import gscompile as gs
 from gscompile.ir import tir as T  # what gscompile's own rules build statements with
 from gscompile.ir.nests import MapNest, Nest
-from schedules import Context
-from schedules.llvm.ranges import shared_range
+from gscompile.schedules import Context
+from gscompile.schedules.llvm.ranges import shared_range
 
 # 1. The graph, as gscompile compiles it
 

@@ -35,7 +35,7 @@ class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
         for obj in objects(pkg):
             if obj.docstring:
-                if pkg.name == "schedules" and obj.module.docstring and obj.docstring.value.startswith(MODULE):
+                if obj.module.docstring and obj.docstring.value.startswith(MODULE):
                     obj.docstring.value = obj.module.docstring.value
                 text = ROLE.sub(lambda m, obj=obj: link(obj, m[2], bool(m[1]), loader), obj.docstring.value)  # type: ignore[misc]
                 lines = (line[:-1] if line.endswith("::") else line for line in text.splitlines())
@@ -60,7 +60,7 @@ def link(obj: griffe.Object, name: str, short: bool, loader: griffe.GriffeLoader
         scope = scope.parent
     if found := resolved(loader, name):
         return reference(found, shown)
-    if name.partition(".")[0] not in ("gscompile", "schedules") or name.startswith(f"{obj.package.path}."):
+    if name.partition(".")[0] != "gscompile" or name.startswith(f"{obj.package.path}."):
         logger.warning("%s: no such name: %s", obj.path, name)
     return f"[`{shown}`][{name}]"  # of the other package: MkDocs warns where no page has it
 

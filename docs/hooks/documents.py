@@ -17,6 +17,7 @@ OUTSIDE = (
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "benchmarks/NOTES.md",
     "benchmarks/results/xeon-2core/peers.svg",
     "benchmarks/results/xeon-2core/sizes.svg",

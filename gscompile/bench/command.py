@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gscompile.errors import ArgumentError, missing_extra
+from gscompile.errors import ArgumentError, installation, missing_extra
 from gscompile.runtime.threads import available_cores
 
 if TYPE_CHECKING:
@@ -53,13 +53,20 @@ def run(options: argparse.Namespace) -> int:
         plots.pyplot()
         if (document["measure"] if document else options.measure) not in drawings:
             raise ArgumentError(f"bench: --plot draws only --measure {' and '.join(drawings)}")
+        if options.plot.suffix not in (".svg", ".png"):
+            raise ArgumentError(f"bench: --plot: a name that ends in .svg or .png is needed; got {str(options.plot)!r}")
+    for option, path in (("--json", options.json), ("--plot", options.plot)):
+        if path is not None:
+            require_writable(option, path)
     if document is None:
         cores = available_cores()
-        if options.rounds < 1 or not 1 <= (options.threads or 1) <= cores:
+        threads = cores if options.threads is None else options.threads
+        if options.rounds < 1 or not 1 <= threads <= cores:
             raise ArgumentError(
                 f"bench: --rounds is positive, and --threads at most the cores that may be used here, {cores}"
             )
-        threads = options.threads or cores
+        if not 1 <= options.max_points <= 1e12 or (options.most is not None and options.most < 1):
+            raise ArgumentError("bench: --max-points is from 1 to 1e12, and --most positive")
         workloads = choose(options.workloads, options.all)
         peers = _peers(options.peers) if options.measure == "peers" else []
         request = Request(workloads, peers, options.rounds, threads, options.most, int(options.max_points))
@@ -78,6 +85,23 @@ def run(options: argparse.Namespace) -> int:
     if options.plot:
         drawings[document["measure"]](rows, options.plot)
     return 1 if any("gscompile" in r.get(part, {}) for r in rows for part in ("wrong", "failed")) else 0
+
+
+def require_writable(option: str, path: Path) -> None:
+    """Make sure that a file can be written before an hour of measuring; it stays as it is.
+
+    Raises:
+        ArgumentError: it cannot.
+    """
+    try:
+        there = path.exists()
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except (OSError, ValueError) as e:  # ValueError: a path with a NUL
+        reason = e.strerror if isinstance(e, OSError) else e
+        raise ArgumentError(f"bench: {option}: cannot write to {str(path)!r}: {reason}") from None
 
 
 def _peers(names: str | None) -> list[Peer]:
@@ -100,7 +124,7 @@ def _peers(names: str | None) -> list[Peer]:
         return [PEERS[name] for name in names.split(",")]
     absent = [name for name, peer in PEERS.items() if missing(peer)]
     if absent:
-        print(f"not installed, and left out: {', '.join(absent)} (pip install 'gscompile[bench]')", file=sys.stderr)
+        print(f"not installed, and left out: {', '.join(absent)} ({installation('bench')})", file=sys.stderr)
     return [peer for name, peer in PEERS.items() if name not in absent]
 
 

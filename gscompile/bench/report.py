@@ -59,6 +59,6 @@ def load(path: Path) -> Document:
     try:
         document: Document = json.loads(path.read_text())
         _ = document["measure"], document["rows"], document["machine"]
-    except (OSError, ValueError, TypeError, KeyError) as e:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as e:
         raise ArgumentError(f"bench: {path} holds no results of gscompile bench: {e}") from e
     return document

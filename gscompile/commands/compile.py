@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from gscompile.errors import ArgumentError, GSError
+
+Shape: TypeAlias = tuple[int | str, ...]
 
 HELP = "compile an ONNX model: prints its graph and what was made of it, and saves the code"
 
@@ -19,6 +24,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--target", default="llvm", help='llvm (this CPU), cuda, or JSON: \'{"kind": "cuda", "arch": "sm_90"}\''
     )
     parser.add_argument("--out", metavar="DIR", help="save the code of every stage here")
+    parser.add_argument(
+        "--quiet", action="store_true", help="no progress, which goes to stderr where that is a terminal"
+    )
     parser.add_argument("--name", help="the name of the graph and of its function; by default the model's")
     parser.add_argument(
         "--shape",
@@ -30,21 +38,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile, print and save; 1 where the model cannot be compiled."""
+    """Compile, print and save; 1 where the model cannot be compiled.
+
+    Raises:
+        GSError: an option makes no sense, whatever the model.
+    """
+    from gscompile.compiler.targets import resolve
+    from gscompile.frontend.builder import Builder
+
+    target, shapes = resolve(target_of(options.target)), dict(shape_of(s) for s in options.shape)
+    if options.name is not None:
+        Builder(options.name)  # which says what a name may be
+    if options.out is not None:
+        make_folder(options.out)
     try:
-        compile_model(options)
+        compile_model(options, target, shapes)
     except GSError as e:
+        progress(options)("")
         print(f"gscompile: compile: {options.model}: {e}", file=sys.stderr)
         return 1
     return 0
 
 
-def compile_model(options: argparse.Namespace) -> None:
+def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Shape]) -> None:
     from gscompile.onnx import import_model  # needs the extra [onnx]
 
-    target, shapes = target_of(options.target), dict(shape_of(s) for s in options.shape)
+    tell = progress(options)
+    tell("reading the model")
     builder = import_model(options.model, name=options.name, shapes=shapes)
+    tell(f"compiling {len(builder.graph().values):,} values for {target}")
     module = builder.build(target)
+    tell("")
     print(builder, "", module, module.stats, sep="\n")
     if options.out is not None:
         try:
@@ -54,20 +78,49 @@ def compile_model(options: argparse.Namespace) -> None:
         print("", *(f"wrote {path}" for path in written), sep="\n")
 
 
+def progress(options: argparse.Namespace) -> Callable[[str], None]:
+    """What says on a terminal's last line what goes on now; an empty text clears it."""
+    if options.quiet or not sys.stderr.isatty():
+        return lambda text: None
+    return lambda text: print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def make_folder(path: str) -> None:
+    """Make the folder for the code before there is any.
+
+    Raises:
+        ArgumentError: it cannot be made.
+    """
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as e:  # ValueError: a path with a NUL
+        reason = e.strerror if isinstance(e, OSError) else e
+        raise ArgumentError(f"compile: --out: cannot write to {shortened(path)}: {reason}") from None
+
+
 def target_of(text: str) -> Any:
     """A target's name, or its attributes as JSON."""
     if not text.lstrip().startswith("{"):
         return text
     try:
         return json.loads(text)
-    except ValueError as e:
-        raise ArgumentError(f"--target: this is no JSON: {text!r}: {e}") from None
+    except (ValueError, RecursionError) as e:
+        raise ArgumentError(f"compile: --target: this is no JSON: {shortened(text)}: {e}") from None
 
 
-def shape_of(text: str) -> tuple[str, tuple[int | str, ...]]:
+def shape_of(text: str) -> tuple[str, Shape]:
     """An input's name and its shape."""
     name, equals, dims = text.rpartition("=")
-    if not equals:
-        raise ArgumentError(f"--shape: INPUT=N,M,.. is needed; got {text!r}")
     found = [d.strip() for d in dims.split(",") if d.strip()]
-    return name, tuple(int(d) if d.lstrip("-").isdigit() else d for d in found)
+    extents = [d for d in found if re.fullmatch("[0-9]+", d)]
+    names = [d for d in found if re.fullmatch(r"[A-Za-z_]\w*", d)]
+    if not equals or len(extents) + len(names) < len(found) or any(len(d) > 18 for d in extents):
+        raise ArgumentError(
+            f"compile: --shape: INPUT=N,M,.. is needed, each a number below 10**18 or a name; got {shortened(text)}"
+        )
+    return name, tuple(d if d in names else int(d) for d in found)
+
+
+def shortened(text: str) -> str:
+    """As Python writes it, but not all of what is long."""
+    return repr(text if len(text) <= 200 else f"{text[:200]}..")

@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from gscompile import __version__
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status and never raises for a user's mistake."""
     try:
         try:
-            options = parser().parse_args(argv)
+            options = completing(parser()).parse_args(argv)
             return COMMANDS[options.command].run(options)
         except SystemExit as e:  # argparse: --help, --version, or a usage error that it has printed
             return e.code if isinstance(e.code, int) else 0
@@ -67,6 +68,16 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         command.arguments(commands.add_parser(name, help=command.HELP, description=command.HELP))
+    return top
+
+
+def completing(top: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The parser, which answers a shell that asks for completions, where argcomplete is installed, and then exits."""
+    if "_ARGCOMPLETE" in os.environ:
+        with suppress(ImportError):
+            import argcomplete
+
+            argcomplete.autocomplete(top)
     return top
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gscompile.errors import BoundsError
+from gscompile.errors import BoundsError, index_changed
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.coords import Element, Sizes
@@ -23,6 +23,11 @@ from gscompile.ir.ops.base import Inline
 from gscompile.ir.ops.leaf import Constant
 from gscompile.ir.tir import Buffer, Expr
 from gscompile.ir.types import TensorType
+
+FOLLOWED = 64
+"""Operators that are followed from an index to where it comes from."""
+FOLLOWED_DEEP = 16
+"""How many of them on one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,8 @@ def bounds_error(op: Value, position: int, number: int, sizes: Mapping[str, int]
         message = f"{says}{'' if found.same else ', which'} has nowhere to point to: {what} has no valid position"
         return BoundsError(message, op=name, tensor=found.tensor, position=found.position or (), value=number)
     low = -size if a.negative and index.dtype.kind == "i" else 0
+    if low <= number < count - size or 0 <= number < count:
+        return index_changed(name, found.tensor)
     message = f"{says}{' is' if found.same else ', which is'} out of range for {what}: valid are {low} to {count - 1}"
     return BoundsError(
         message, op=name, tensor=found.tensor, position=found.position or (), value=number, valid=(low, count - 1)
@@ -127,12 +134,19 @@ def _has_name(v: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """A value's element as an expression of the elements of values that have names of their own."""
+    """A value's element as an expression of the elements of values that have names of their own, or are too far away.
+
+    Attributes:
+        followed: the operators so far.
+        depth: how many of them stand on this one.
+    """
 
     value: Value
     sizes: Sizes
     buffers: dict[int, Buffer]
     seen: dict[int, Value] = field(default_factory=dict)
+    followed: list[Value] = field(default_factory=list)
+    depth: int = 0
 
     @property
     def type(self) -> TensorType:
@@ -140,7 +154,7 @@ class _Reader:
 
     def __call__(self, *coords: Expr) -> Expr:
         v = self.value
-        if _has_name(v):
+        if _has_name(v) or self.depth == FOLLOWED_DEEP or len(self.followed) == FOLLOWED:
             self.seen[id(v)] = v
             buffer = self.buffers.get(id(v))
             if buffer is None:
@@ -148,7 +162,8 @@ class _Reader:
                 buffer = self.buffers[id(v)] = T.buffer(v.name, shape, v.dtype.tir, align=v.dtype.itemsize)
             return T.load(buffer, *coords or (T.const(0),))
         assert isinstance(v.op, Inline)
-        args: list[Element] = [_Reader(a, self.sizes, self.buffers, self.seen) for a in v.args]
+        self.followed.append(v)
+        args: list[Element] = [replace(self, value=a, depth=self.depth + 1) for a in v.args]
         if v.op.indexing is not None:
             args[1] = _Address(args[1])
         return v.op.element(args, v.type, coords, self.sizes)

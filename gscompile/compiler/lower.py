@@ -13,31 +13,30 @@ The function's parameters are raw addresses of C-contiguous storage, then sizes:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gscompile.compiler.parts import NESTS, Parts
 from gscompile.compiler.plan import Plan, plan
 from gscompile.compiler.targets import Target
+from gscompile.ir import status
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import When
 from gscompile.ir.coords import Coords, Sizes
-from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, product
+from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, product, total
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.nests import (
-    CheckNest,
-    MapNest,
-    Nest,
-    status_failed,
-    status_length,
-    status_position,
-)
+from gscompile.ir.nests import CheckNest, MapNest, Nest, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
-from gscompile.ir.tir import Buffer, Expr, PrimFunc, Stmt
+from gscompile.ir.pairs import without_complex
+from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
-from schedules import Checked, Context, Rule, schedule
+from gscompile.ir.words import in_words
+from gscompile.schedules import Checked, Context, Rule, schedule
 
 WORKSPACE_ALIGN = 64
+TERMS = 8
+"""Terms of a size's formula, above which it has a name: what TVM analyses grows with each place where the formula stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,8 @@ class Lowered:
     """A PrimFunc and what a caller must know of it.
 
     Attributes:
+        parts: the functions that it calls, where it has many nests; see :mod:`gscompile.compiler.parts`.
+        graph: as it was given, complex values included.
         symbols: the sizes that it takes, in its order.
         checks: the gather or scatter whose indices each slot of its status is about.
         in_place: output number -> the input whose memory it may take over.
@@ -70,12 +71,46 @@ class Lowered:
     """
 
     func: PrimFunc
+    parts: Mapping[GlobalVar, PrimFunc]
     graph: Graph
     symbols: tuple[str, ...]
     checks: tuple[Value, ...]
     in_place: Mapping[int, Value]
     stats: Stats
     work: Dim
+
+    @property
+    def module(self) -> Any:
+        """The function and its parts, as TVM's module."""
+        return T.module({self.graph.name: self.func, **self.parts})
+
+    @property
+    def code(self) -> Any:
+        """What there is to print: the function, or the module if it has parts."""
+        return self.module if self.parts else self.func
+
+
+class NamedSizes(Sizes):
+    """Sizes of which those of many terms are computed once, and known by a name where they are used.
+
+    Attributes:
+        named: the variables of these, with their formulas.
+    """
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        super().__init__(variables)
+        self.named: dict[Dim, Any] = {}
+
+    def __call__(self, dim: Dim) -> Expr:
+        if isinstance(dim, int) or len(dim.terms) <= TERMS:
+            return super().__call__(dim)
+        if dim not in self.named:
+            self.named[dim] = T.var(f"size_{len(self.named)}")
+        return self.named[dim]
+
+    def bindings(self) -> list[Stmt]:
+        """Statements that compute them."""
+        return [T.bind(v, super(NamedSizes, self).__call__(dim)) for dim, v in self.named.items()]
 
 
 @dataclass(slots=True)
@@ -129,10 +164,14 @@ class Lowering:
     """The state of one lowering; see :func:`lower`."""
 
     def __init__(self, graph: Graph, target: Target, rules: Sequence[Rule], deterministic: bool) -> None:
-        self.graph, self.target = graph, target
+        self.given, self.target = graph, target
+        words = in_words(graph)
+        rewritten = without_complex(words.graph).after(words)
+        self.graph = graph = rewritten.graph
+        self.origin = rewritten.origin
         self.rules = [*rules, *target.rules]
         self.plan: Plan = plan(graph)
-        self.sizes = Sizes.of(graph.symbols)
+        self.sizes = NamedSizes(Sizes.of(graph.symbols).variables)
         self.buffers: dict[int, Buffer] = {}
         self.params: list[Any] = []
         self.declared: list[Stmt] = []
@@ -142,7 +181,12 @@ class Lowering:
         for v in [*graph.inputs, *graph.constants]:
             self.buffers[id(v)] = self.parameter(v.name, v.shape, v.dtype)
         self.outs = [self.parameter(f"out{k}_{v.name}", v.shape, v.dtype) for k, v in enumerate(graph.outputs)]
-        self.status = self.parameter("status", (status_length(checks),), DTYPES["int64"])
+        self.numbers = {id(v): k for k, v in reversed(list(enumerate(graph.outputs)))}  # the first, if named twice
+        self.mates: dict[Hashable, dict[int, Value]] = {}
+        for v in graph.values:
+            if v.op.lanes > 1:
+                self.mates.setdefault(_joint(v), {})[v.op.lane] = v  # type: ignore[attr-defined]
+        self.status = self.parameter("status", (status.length(checks),), DTYPES["int64"])
         pointer = T.pointer("workspace", "uint8")
         self.params.append(pointer)
         self.workspace = Workspace(self.sizes, pointer)
@@ -229,8 +273,8 @@ class Lowering:
 
     def storage(self, value: Value) -> Buffer:
         """Where a value is stored: the output that it is, or scratch."""
-        numbers = [k for k, o in enumerate(self.graph.outputs) if o is value]
-        return self.outs[numbers[0]] if numbers else self.scratch(value.name, value.type)
+        number = self.numbers.get(id(value))
+        return self.scratch(value.name, value.type) if number is None else self.outs[number]
 
     def scratch(self, name: str, type: TensorType) -> Buffer:
         return self.workspace.buffer(name, type.shape or (1,), type.dtype)
@@ -239,12 +283,7 @@ class Lowering:
         """A value and those that are computed with it, by lane; None for one that the graph does not need."""
         if op.lanes == 1:
             return [value]
-        key = op.joint([id(a) for a in value.args])
-        mates = {
-            v.op.lane: v
-            for v in self.graph.values
-            if isinstance(v.op, Stored) and v.op.joint([id(a) for a in v.args]) == key
-        }
+        mates = self.mates[_joint(value)]
         return [mates.get(k) for k in range(op.lanes)]
 
     def stored(self, value: Value, written: dict[int, Buffer]) -> None:
@@ -268,9 +307,9 @@ class Lowering:
     def applied(self, value: Value, outs: Sequence[Buffer]) -> Applied:
         """A stored value, as its operator sees it."""
         indexed = self.plan.folded.get(id(value), value)
-        number = next((k for k in self.plan.in_place if self.graph.outputs[k] is value), None)
+        number = self.numbers.get(id(value))
         in_place = None
-        if number is not None:
+        if number in self.plan.in_place:
             in_place = T.truncmod(T.truncdiv(self.in_place, T.const(1 << number)), T.const(2)) == 1
         return Applied(
             value.name,
@@ -322,23 +361,37 @@ class Lowering:
             if written.get(id(v)) is not self.outs[k]:  # an input, a constant, or an output named twice
                 self.copy(v, self.outs[k])
         begin = self.prologue()
-        params = [*self.params, *(self.sizes.variables[n] for n in graph.symbols), self.threads, self.in_place]
-        body = T.seq(*self.declared, *self.workspace.declared, begin, *self.body)
+        symbols = tuple(graph.symbols)
+        params = [*self.params, *(self.sizes.variables[n] for n in symbols), self.threads, self.in_place]
+        declared = [*self.declared, *self.workspace.declared]
+        parts = Parts(graph.name, self.target.device_type, map(T.declared, declared))
+        stmts = [s for s in (begin, *self.body) if s is not None]
+        if self.target.in_parts and (len(self.body) > NESTS or self.sizes.named):
+            body = T.seq(*self.sizes.bindings(), *map(parts.call, stmts))
+        else:
+            body = T.seq(*self.sizes.bindings(), *declared, *stmts)
         func = self.target.adapted(T.prim_func(graph.name, params, body, self.target.device_type))
+        functions = {name: self.target.adapted(part) for name, part in parts.functions.items()}
         stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))
-        symbols, checks = tuple(graph.symbols), tuple(self.checks)
-        return Lowered(func, graph, symbols, checks, self.plan.in_place, stats, self.work)
+        checks = tuple(self.origin[id(v)] for v in self.checks)
+        in_place = {k: self.origin[id(v)] for k, v in self.plan.in_place.items()}
+        return Lowered(func, functions, self.given, symbols, checks, in_place, stats, self.work)
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""
         if not self.checks:
             return None
-        stores = [T.store(self.status, [T.const(0)], T.const(0))]
+        stores = [T.store(self.status, [T.const(status.FAILED)], T.const(0))]
         for slot in range(len(self.checks)):
-            at = status_position(slot)
-            stores.append(T.store(self.status, [at], T.const(T.INT64_MAX)))
-            stores.append(T.store(self.status, [at + 1], T.const(0)))
+            stores.append(T.store(self.status, [T.const(status.position(slot))], T.const(status.NOWHERE)))
+            stores.append(T.store(self.status, [T.const(status.value(slot))], T.const(0)))
         return self.target.once(T.seq(*stores))
+
+
+def _joint(value: Value) -> Hashable:
+    """What is equal for the values that one nest computes."""
+    assert isinstance(value.op, Stored)
+    return value.op.joint([id(a) for a in value.args])
 
 
 def _grid(value: Value) -> Callable[[Coords], list[Expr]]:
@@ -359,18 +412,17 @@ def lower(graph: Graph, target: Target, rules: Sequence[Rule] = (), deterministi
 
 def least_bytes(graph: Graph) -> Dim:
     """The least bytes a run of the graph moves: outputs once, and of each leaf as much as its readers can need."""
-    moved: Dim = 0
+    reads: dict[int, list[Dim]] = {id(v): [] for v in graph.values if isinstance(v.op, Leaf)}
     for v in graph.outputs:
-        moved = moved + v.type.nbytes
+        if id(v) in reads:
+            reads[id(v)].append(product(v.shape))
+    for reader in graph.values:
+        for k, a in enumerate(reader.args):
+            if id(a) in reads:
+                reads[id(a)].append(product((reader if reader.op.picks(k) else a).shape))
+    moved = [v.type.nbytes for v in graph.outputs]
     for v in graph.values:
-        if not isinstance(v.op, Leaf):
-            continue
-        size = product(v.shape)
-        reads = [size for o in graph.outputs if o is v]
-        for reader in graph.values:
-            for k, a in enumerate(reader.args):
-                if a is v:
-                    reads.append(product(reader.shape) if reader.op.picks(k) else size)
-        need = size if size in reads else dim_min(sum(reads), size) if reads else 0
-        moved = moved + need * v.dtype.itemsize
-    return moved
+        if found := reads.get(id(v)):
+            size = product(v.shape)
+            moved.append((size if size in found else dim_min(total(found), size)) * v.dtype.itemsize)
+    return total(moved)

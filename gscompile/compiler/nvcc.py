@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from gscompile.errors import DeviceError, MissingExtraError, TargetError, missing_extra
+from gscompile.errors import DeviceError, MissingExtraError, TargetError, installation, missing_extra
 from gscompile.ir import tir as T
 
 TOOLKIT = "/usr/local/cuda"  # where NVIDIA's installers put it
@@ -84,17 +84,27 @@ def compile_cuda(source: str, arch: str, format: Literal["ptx", "cubin"]) -> byt
         format: ``"ptx"``: assembly for this and any later architecture; ``"cubin"``: machine code.
 
     Raises:
-        TargetError: the compiler rejects the source or does not know the architecture; its log is in the message.
+        TargetError: the compiler rejects the source or does not know the architecture; its log is in the message.  Or nvcc is
+        all there is, and no folder for temporary files can be written.
         MissingExtraError: there is neither nvcc nor NVRTC.
     """
-    if not re.fullmatch(r"sm_\d\d+[af]?", arch):
-        raise TargetError(f"a CUDA architecture looks like sm_80 or sm_90a; got {arch!r}")
-    if nvcc := _nvcc():
-        return _run_nvcc(nvcc, source, arch, format)
-    if nvrtc := _nvrtc():
+    require_arch(arch)
+    nvcc, nvrtc, folder = _nvcc(), _nvrtc(), temporary_folder()
+    if nvcc and folder:
+        return _run_nvcc(nvcc, source, arch, format, folder)
+    if nvrtc:
         return _run_nvrtc(*nvrtc, source, arch, format)
+    if nvcc:
+        hint = f"set TMPDIR to a folder that can be written, or install NVRTC, which needs none: {installation('cuda')}"
+        raise TargetError(f"nvcc ({nvcc}) needs a folder for temporary files, and there is none: {hint}")
     error = missing_extra("NVRTC or a CUDA toolkit's nvcc", "cuda", "compiling CUDA C++")
     raise MissingExtraError(f"{error}, or put nvcc on PATH")
+
+
+def require_arch(arch: str) -> None:
+    """Raises TargetError unless this is how architectures are called."""
+    if not re.fullmatch(r"sm_[1-9][0-9]{1,2}[af]?", arch):
+        raise TargetError(f"a CUDA architecture looks like sm_80 or sm_90a; got {arch!r}")
 
 
 @lru_cache(maxsize=1)
@@ -139,12 +149,30 @@ def _nvcc() -> str | None:
     return shutil.which("nvcc", path=os.pathsep.join(folders))
 
 
-def _run_nvcc(nvcc: str, source: str, arch: str, format: str) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="gscompile-") as folder:
+def temporary_folder() -> str | None:
+    """Where temporary files go; None where nothing can be written."""
+    for folder in (None, "/dev/shm"):
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                return folder or tempfile.gettempdir()
+        except OSError:
+            continue
+    return None
+
+
+def _run_nvcc(nvcc: str, source: str, arch: str, format: str, parent: str | None = None) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="gscompile-", dir=parent) as folder:
         code, result = Path(folder, "kernels.cu"), Path(folder, f"kernels.{format}")
         code.write_text(source, encoding="utf-8")
         command = [nvcc, f"--{format}", f"-arch={arch}", *OPTIONS, "-o", str(result), str(code)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env={**os.environ, "TMPDIR": folder},
+        )
         if done.returncode:
             raise TargetError(f"nvcc ({nvcc}) cannot compile this for {arch}:\n{done.stdout.strip()}")
         return result.read_bytes()

@@ -9,11 +9,17 @@ Stored are:
   or operands read, or that a gather, a broadcast or a window reads repeatedly.  Loading it back costs about as much as
   ``CHEAP`` instructions;
 * an inlined value whose expression has grown past ``LARGE`` nodes, counted as a tree: TVM's passes take time in proportion,
-  even where equal parts of it are the same object.
+  even where equal parts of it are the same object;
+* an inlined value on which ``DEEP`` others stand, one read by the next: composing them takes as many calls within one another,
+  and TVM's passes recurse as deep as the expression.
+
+Nothing here recurses, and all takes time in proportion to the graph.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,6 +28,7 @@ from gscompile.ir.ops.base import Inline, Leaf, Stored, Tree
 
 CHEAP = 12
 LARGE = 400
+DEEP = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,9 @@ def plan(graph: Graph) -> Plan:
     stored, cost = _stored(graph, readers)
     checked = [v for v in graph.values if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
     checked = _distinct(checked)
-    early = tuple(v for v in checked if not _reads_stored(v.args[1], stored))
-    late = tuple(v for v in checked if not any(v is e for e in early))
+    written = _reading_stored(graph, stored)
+    early = tuple(v for v in checked if id(v.args[1]) not in written)
+    late = tuple(v for v in checked if id(v.args[1]) in written)
     in_place = {} if late else _in_place(graph, readers)
     nests = _joined(graph, early, late, stored, readers, [graph.outputs[k] for k in in_place])
     folded = {id(nest): v for v, nest in nests if nest is not v}
@@ -75,13 +83,13 @@ def _stored(graph: Graph, readers: Readers) -> tuple[set[int], dict[int, int]]:
     trees: dict[int, Tree] = {}
     for v in graph.values:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
-        cost[id(v)] = v.op.cost + sum(cost[id(a)] for a in inlined)
         # storing an argument keeps its expression out of this one
-        while inlined and _tree(v, inlined, trees).total > LARGE:
-            biggest = max(inlined, key=lambda a: trees[id(a)].nodes)
+        while inlined and _is_too_much(_tree(v, inlined, trees)):
+            biggest = max(inlined, key=lambda a: (trees[id(a)].depth >= DEEP, trees[id(a)].nodes))
             stored.add(id(biggest))
             inlined = [a for a in inlined if a is not biggest]
         trees[id(v)] = _tree(v, inlined, trees)
+        cost[id(v)] = v.op.cost + sum(cost[id(a)] for a in inlined)
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
         readings = readers[id(v)]
@@ -91,15 +99,20 @@ def _stored(graph: Graph, readers: Readers) -> tuple[set[int], dict[int, int]]:
     return stored, cost
 
 
+def _is_too_much(tree: Tree) -> bool:
+    return tree.total > LARGE or tree.depth > DEEP
+
+
 def _in_place(graph: Graph, readers: Readers) -> dict[int, Value]:
     """Output number -> the input whose memory it may take over."""
     found = {}
+    times = Counter(map(id, graph.outputs))
     for k, v in enumerate(graph.outputs):
         argument = v.op.in_place_argument
         base = None if argument is None else v.args[argument]
         if base is not None and isinstance(base.op, Leaf) and base.op.name == "input":
-            alone = len(readers[id(base)]) == 1 and not any(o is base for o in graph.outputs)
-            if alone and sum(o is v for o in graph.outputs) == 1:
+            alone = len(readers[id(base)]) == 1 and id(base) not in times
+            if alone and times[id(v)] == 1:
                 found[k] = base
     return found
 
@@ -119,11 +132,13 @@ def _joined(
     joined: list[tuple[Value, Value]] = []
     order = {id(v): k for k, v in enumerate(graph.values)}
     last = min((order[id(v)] for v in in_place), default=len(order))
+    waiting = [order[id(v)] for v in late]
     for v in reversed(early):
         nest = v if id(v) in stored else _fold_of(v, stored, readers)
         if nest is None or order[id(nest)] > last or v.op.lanes > 1:
             break
-        if any(order[id(v)] < order[id(x)] < order[id(nest)] for x in late):
+        after = bisect_right(waiting, order[id(v)])
+        if after < len(waiting) and waiting[after] < order[id(nest)]:
             break
         joined.append((v, nest))
         last = order[id(nest)] - 1
@@ -147,7 +162,7 @@ def _fold_of(gather: Value, stored: set[int], readers: Readers) -> Value | None:
 def _tree(value: Value, inlined: list[Value], trees: dict[int, Tree]) -> Tree:
     """The size of a value's expression where these arguments are part of it."""
     args = [trees[id(a)] if any(a is x for x in inlined) else Tree(given=isinstance(a.op, Leaf)) for a in value.args]
-    return value.op.tree(value.dtype, args)
+    return value.op.tree(value.type, args, [a.type for a in value.args])
 
 
 def _distinct(values: list[Value]) -> list[Value]:
@@ -165,16 +180,10 @@ def _distinct(values: list[Value]) -> list[Value]:
     return kept
 
 
-def _reads_stored(value: Value, stored: set[int]) -> bool:
-    """Whether computing a value reads something that a nest must have written before."""
-    seen: set[int] = set()
-    stack = [value]
-    while stack:
-        v = stack.pop()
-        if id(v) in seen:
-            continue
-        seen.add(id(v))
-        if id(v) in stored:
-            return True
-        stack.extend(v.args)
-    return False
+def _reading_stored(graph: Graph, stored: set[int]) -> set[int]:
+    """The ids of the values that computing reads something for that a nest must have written before."""
+    found = set(stored)
+    for v in graph.values:
+        if any(id(a) in found for a in v.args):
+            found.add(id(v))
+    return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gscompile.dialects._rules import INTEGERS, need_dtype
-from gscompile.errors import DTypeError, ShapeError
+from gscompile.errors import ShapeError
 from gscompile.frontend.builder import Builder, builder_of
 from gscompile.frontend.movement import slice_of
 from gscompile.ir.dims import Dim, Shape, shape_str
@@ -65,8 +65,6 @@ def named_by(op: str, x: Value, indices: Sequence[Value], pattern: tuple[Any, ..
         DTypeError, ShapeError.
     """
     for k, i in enumerate(indices):
-        if i.dtype.kind == "b":
-            raise DTypeError(f"{op}: a bool mask is not supported: how much it picks is not known before it is read")
         need_dtype(op, f"index {k}", i, INTEGERS)
     keys = _keys(op, x, pattern)
     b = builder_of(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from numbers import Number
 from typing import Any
 
 from gscompile.errors import DTypeError, GSError, ShapeError
@@ -33,6 +34,12 @@ def need_same_dtype(op: str, a: str, x: Value, b: str, y: Value) -> None:
         raise DTypeError(f"{op}: {a} and {b} must have one dtype; got {x.dtype} and {y.dtype}")
 
 
+def need_real(op: str, argument: str, x: Value) -> None:
+    """Raises DTypeError where ``x`` is complex."""
+    if x.dtype.is_complex:
+        raise DTypeError(f"{op}: {argument} of dtype {x.dtype} is not supported")
+
+
 def need_rank(op: str, argument: str, x: Value, low: int, high: int | None = None) -> None:
     """Raises ShapeError unless ``x`` has a rank in ``[low, high]``; with ``high`` left out, ``low`` exactly."""
     high = low if high is None else high
@@ -59,12 +66,30 @@ def beaten(reduction: str) -> str | Reduction:
 
 def from_zero(x: Value) -> Value:
     """What a sum that begins with 0.0 takes in place of ``x`` where it begins with ``x``: 0.0 for -0.0."""
+    if x.dtype.is_complex:
+        return x + 0
     return builder_of(x).where(x == 0, 0, x) if x.dtype.is_float else x
 
 
 def rounding(reduction: str) -> str | Reduction:
     """A reduction by name, in which sums and products of 16-bit floats round at every step."""
     return variant(reduction, stepwise=True) if reduction in ("add", "sub", "mul", "mean") else reduction
+
+
+def jax_fill(dtype: DType, fill_value: Any) -> Any:
+    """What JAX gives for a point out of range: a number, cast; or NaN, the smallest int, the largest unsigned one, True."""
+    if fill_value is not None:
+        if not isinstance(fill_value, Number):
+            raise DTypeError(f"fill_value must be a number; got {fill_value!r}")
+        if dtype.kind == "b":
+            return bool(fill_value)
+        number: Any = fill_value
+        if isinstance(fill_value, complex) and not dtype.is_complex:
+            number = fill_value.real
+        return int(number) if dtype.is_integer else number
+    if dtype.is_float or dtype.is_complex:
+        return float("nan")
+    return dtype.min if dtype.kind == "i" else dtype.max
 
 
 def compared(op: str, reduction: str, dtype: DType, *, stays: bool = False) -> str | Reduction:
@@ -81,6 +106,20 @@ def compared(op: str, reduction: str, dtype: DType, *, stays: bool = False) -> s
     def step(old: Value, new: Value) -> Value:
         a, b = (new, old) if stays else (old, new)
         return builder_of(a).where(a < b if reduction == "min" else a > b, a, b)
+
+    found = computation(op, step, [dtype])
+    assert not isinstance(found, Computation)
+    return found[0]
+
+
+def ordered_by_parts(op: str, reduction: str, dtype: DType) -> Reduction:
+    """``min`` or ``max`` of complex numbers as XLA has it: a part decides by one comparison, which NaN fails."""
+
+    def step(old: Value, new: Value) -> Value:
+        b = builder_of(old)
+        wins = b.lt if reduction == "min" else b.gt
+        (a, c), (x, y) = ((b.real(v), b.imag(v)) for v in (old, new))
+        return b.where(b.where(a == x, wins(c, y), wins(a, x)), old, new)
 
     found = computation(op, step, [dtype])
     assert not isinstance(found, Computation)

@@ -31,7 +31,13 @@ def rows_of(op: str, ids: Any, num_segments: Any) -> Any:
         return num_segments
     if isinstance(ids, Value):
         raise ArgumentError(f"{op}: num_segments must be given where segment_ids is a value of a builder")
-    return max(int(ids[-1]) + 1, 0) if len(np.shape(ids)) == 1 and len(ids) else 0
+    try:
+        known = np.asarray(ids)
+    except (TypeError, ValueError):
+        known = np.empty(0, object)
+    if known.dtype.kind not in "iu" and known.size:
+        raise DTypeError(f"{op}: segment_ids must be integers; got {ids!r:.100}")
+    return max(int(known[-1]) + 1, 0) if known.ndim == 1 and known.size else 0
 
 
 @eager

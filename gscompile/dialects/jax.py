@@ -25,8 +25,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gscompile.dialects._jax_index import cut, from_end, named_by, need_room
-from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype, need_rank, rounding
+from gscompile.dialects._masks import replaced_masks
+from gscompile.dialects._rules import INTEGERS, dtype_of, jax_fill, need_dtype, need_rank, ordered_by_parts, rounding
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, ShapeError
 from gscompile.frontend.arguments import axis_of, flag, int_of
 from gscompile.frontend.builder import Builder, builder_of
@@ -50,23 +53,14 @@ def _bounds(op: str, mode: str | None, default: str) -> str:
     return "fill" if mode in ("fill", "drop") else "clip"
 
 
-def _fill(dtype: DType, fill_value: float | None) -> float:
-    """What a point out of range gives; a number is cast to the dtype."""
-    if fill_value is not None:
-        if dtype.kind == "b":
-            return bool(fill_value)
-        return int(fill_value) if dtype.is_integer else fill_value
-    if dtype.is_float:
-        return float("nan")
-    return dtype.min if dtype.kind == "i" else dtype.max
-
-
 def _empty(shape: Sequence[Dim]) -> bool:
     return any(d == 0 for d in shape)
 
 
-def _reduction(name: str) -> str | Reduction:
+def _reduction(op: str, name: str, dtype: DType) -> str | Reduction:
     """A reduction as XLA has it."""
+    if dtype.is_complex and name in ("min", "max"):
+        return ordered_by_parts(op, name, dtype)
     return variant(name, zeros="sign") if name in ("min", "max") else rounding(name)
 
 
@@ -79,7 +73,7 @@ def take(
     mode: str | None = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: float | None = None,
+    fill_value: complex | None = None,
 ) -> Value:
     """``jnp.take``: the slices of a at indices along axis; of a taken flat, if axis is None.
 
@@ -106,7 +100,7 @@ def take(
         return b.zeros(shape, a.dtype)
     if mode in (None, "fill"):
         index = cut(from_end(index, a.shape[axis]))
-        return b.take(a, index, axis, bounds="fill", negative=False, fill=_fill(a.dtype, fill_value))
+        return b.take(a, index, axis, bounds="fill", negative=False, fill=jax_fill(a.dtype, fill_value))
     if mode == "wrap":
         need_room("take", index, a.shape[axis])
     return b.take(a, index, axis, bounds="clip" if mode == "clip" else "wrap", negative=False)
@@ -118,7 +112,7 @@ def take_along_axis(
     indices: Tensor,
     axis: int | None = -1,
     mode: str | None = None,
-    fill_value: float | None = None,
+    fill_value: complex | None = None,
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Value:
@@ -144,13 +138,13 @@ def take_along_axis(
         if k != axis:
             (shape[k],) = b.draft.broadcast(op, [(d,), (n,)])
     layout: tuple[Place, ...] = tuple(("index", k) for k in range(arr.rank))
-    if _empty(shape):
+    if _empty(shape) or arr.shape[axis] == 0:  # of an axis without elements JAX takes zeros, whatever the mode
         return b.zeros(shape, arr.dtype)
     through = IndexMap(tuple(sources), layout)
     index = b.broadcast_to(indices, shape)
     if negative or bounds == "fill":
         index = b.cast(index, "int32")
-    return b.gather_map(arr, index, through, bounds=bounds, negative=negative, fill=_fill(arr.dtype, fill_value))
+    return b.gather_map(arr, index, through, bounds=bounds, negative=negative, fill=jax_fill(arr.dtype, fill_value))
 
 
 # -- x.at[idx] --------------------------------------------------------------------------------------------------------
@@ -159,8 +153,8 @@ def take_along_axis(
 def at(x: Any) -> At:
     """``x.at``: ``at(x)[idx].get()``, ``at(x)[idx].set(y)`` and so on.
 
-    idx: ints, slices, None, Ellipsis and integer arrays or values, as in NumPy; a bool mask picks a number of elements that is
-    not known before it is read, and is refused.
+    idx: ints, slices, None, Ellipsis and integer arrays or values, as in NumPy, and bool masks; how much a mask picks must be
+    known: of values it must be a constant of its graph.
     """
     return At(x)
 
@@ -172,7 +166,7 @@ class At:
     x: Any
 
     def __getitem__(self, key: Any) -> Ref:
-        keys = key if isinstance(key, tuple) else (key,)
+        keys = replaced_masks("at", self.x, key if isinstance(key, tuple) else (key,))
         pattern: list[Any] = []
         tensors: list[Any] = []
         for k in keys:
@@ -181,7 +175,7 @@ class At:
             elif isinstance(k, slice):
                 pattern.append(("slice", k.start, k.stop, k.step))
             elif isinstance(k, bool):
-                raise DTypeError("at: a bool mask is not supported: how much it picks is not known before it is read")
+                raise DTypeError(f"at: a bool mask must have an axis; got {k}")
             elif isinstance(k, int):
                 pattern.append(k)
             elif isinstance(k, (str, float, list)):
@@ -209,7 +203,7 @@ class Ref:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: str | None = None,
-        fill_value: float | None = None,
+        fill_value: complex | None = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
         """``x[idx]``; an axis that is indexed must not be empty."""
@@ -279,7 +273,7 @@ def _get(
     indices: Sequence[Tensor],
     pattern: tuple[Any, ...],
     mode: str | None,
-    fill_value: float | None,
+    fill_value: complex | None,
     wrap_negative_indices: bool,
 ) -> Value:
     op, b = "get", builder_of(x)
@@ -291,7 +285,7 @@ def _get(
     points = named.map.points_shape(x.shape, named.index.shape)
     if _empty(points):
         return b.zeros(named.shape, x.dtype)
-    fill = _fill(x.dtype, fill_value)
+    fill = jax_fill(x.dtype, fill_value)
     found = b.gather_map(x, named.index, named.map, bounds=bounds, negative=False, fill=fill)
     return b.reshape(found, named.shape)
 
@@ -300,7 +294,7 @@ def _get(
 def _write(
     x: Tensor,
     indices: Sequence[Tensor],
-    values: Tensor | float,
+    values: Tensor | complex,
     pattern: tuple[Any, ...],
     op: str,
     reduction: str | Reduction,
@@ -312,7 +306,7 @@ def _write(
     bounds = _bounds(op, mode, "fill")
     unique = flag(op, "unique_indices", unique_indices)
     negative = flag(op, "wrap_negative_indices", wrap_negative_indices)
-    if op in ("divide", "power") and not x.dtype.is_float:
+    if op in ("divide", "power") and not (x.dtype.is_float or x.dtype.is_complex):
         raise DTypeError(f"{op}: x must have a floating-point dtype; got {x.dtype}")
     common = x.dtype if isinstance(reduction, Reduction) else _promote(x.dtype, values)
     if common.kind == "b" and reduction in ("add", "sub", "mul"):
@@ -323,28 +317,33 @@ def _write(
     src = _spread(op, b, values, named.shape, common)
     base = b.full(x.shape, 1, common) if op in ("divide", "power") else b.cast(x, common)
     src = b.reshape(src, named.map.points_shape(x.shape, named.index.shape))
-    how = reduction if isinstance(reduction, Reduction) else _reduction(reduction)
+    how = reduction if isinstance(reduction, Reduction) else _reduction(op, reduction, common)
     out = b.scatter_map(base, named.index, src, named.map, reduction=how, bounds=bounds, negative=False, unique=unique)
     out = b.cast(out, x.dtype)
     return x / out if op == "divide" else x**out if op == "power" else out
 
 
-def _spread(op: str, b: Builder, values: Value | float, shape: Shape, dtype: DType) -> Value:
+def _spread(op: str, b: Builder, values: Value | complex, shape: Shape, dtype: DType) -> Value:
     """values in a dtype and of a shape."""
     if not isinstance(values, Value):
-        return b.cast(b.full(shape, values, "float64" if isinstance(values, float) else "int64"), dtype)
+        return b.cast(b.full(shape, values, np.asarray(values).dtype), dtype)
     if values.rank > len(shape):
         raise ShapeError(f"{op}: values {shape_str(values.shape)} must broadcast to {shape_str(shape)}")
     return b.broadcast_to(b.cast(values, dtype), shape)
 
 
-def _promote(x: DType, values: Value | float) -> DType:
+def _promote(x: DType, values: Value | complex) -> DType:
     """The dtype in which JAX lets x and values meet."""
+    if isinstance(values, complex):
+        narrow = x.is_float and x.bits < 64
+        return x if x.is_complex else DTYPES["complex64" if narrow else "complex128"]
     if isinstance(values, (bool, int, float)):
-        if isinstance(values, bool) or (x.kind != "b" and (isinstance(values, int) or x.is_float)):
+        if isinstance(values, bool) or (x.kind != "b" and (isinstance(values, int) or x.is_float or x.is_complex)):
             return x
         return DTYPES["float64" if isinstance(values, float) else "int64"]
-    a, b = sorted((x, values.dtype), key=lambda d: ("buif".index(d.kind), d.bits))
+    a, b = sorted((x, values.dtype), key=lambda d: ("buifc".index(d.kind), d.bits))
+    if b.is_complex:
+        return DTYPES["complex128"] if a.is_float and a.bits == 64 else b
     if a == b or a.kind == "b" or (b.is_float and not a.is_float):
         return b
     if a.is_float and a.bits == b.bits:  # float16 and bfloat16
@@ -440,7 +439,13 @@ def _segments(
     if num_segments is None:
         if isinstance(segment_ids, Value) or isinstance(data, Value):
             raise ArgumentError(f"{op}: num_segments is needed where segment_ids is not known yet")
-        largest: Any = _largest(segment_ids)
+        ids = dtype_of(op, "segment_ids", segment_ids)
+        if not ids.is_integer:
+            raise DTypeError(f"{op}: segment_ids must be integers; got {ids}")
+        try:
+            largest: Any = _largest(segment_ids, op)
+        except ShapeError:
+            raise ShapeError(f"{op}: num_segments is needed where segment_ids is empty") from None
         num_segments = int(largest) + 1
     count = int_of(op, "num_segments", num_segments)
     if count < 0:
@@ -449,7 +454,7 @@ def _segments(
 
 
 @eager
-def _largest(segment_ids: Tensor) -> Value:
+def _largest(segment_ids: Tensor, op: str) -> Value:
     return builder_of(segment_ids).max(segment_ids)
 
 
@@ -464,7 +469,9 @@ def _segment(
     bounds = _bounds(op, mode, "fill")
     identity = REDUCTIONS[how].identity
     assert identity is not None
-    out = b.full((num_segments, *data.shape[1:]), identity(data.dtype), data.dtype)
+    nothing = identity(data.dtype)
+    nothing = nothing.real if isinstance(nothing, complex) else nothing  # JAX begins at inf + 0j
+    out = b.full((num_segments, *data.shape[1:]), nothing, data.dtype)
     named = named_by(op, out, [segment_ids], ("array",), False)
     src = b.reshape(_spread(op, b, data, named.shape, data.dtype), named.map.points_shape(out.shape, named.index.shape))
     if _empty(out.shape):
@@ -474,7 +481,7 @@ def _segment(
         named.index,
         src,
         named.map,
-        reduction=_reduction(how),
+        reduction=_reduction(op, how, data.dtype),
         bounds=bounds,
         negative=False,
         unique=flag(op, "unique_indices", unique_indices),

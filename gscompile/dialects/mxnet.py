@@ -17,7 +17,7 @@ from gscompile.frontend.builder import builder_of
 from gscompile.frontend.eager import Size, Tensor, eager
 from gscompile.ir.dims import Dim, as_shape, shape_str
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import Indexed, IndexMap, Shared, nd_map
+from gscompile.ir.index_map import Indexed, IndexMap, Shared
 from gscompile.ir.types import dtype as dtype_of
 
 
@@ -127,4 +127,4 @@ def _coordinates(op: str, indices: Value, rank: int) -> tuple[Value, IndexMap]:
         raise ShapeError(
             f"{op}: indices' first extent must be fixed and at most the rank {rank}; got {shape_str(indices.shape)}"
         )
-    return _index(op, "indices", indices), nd_map(rank, indices.rank, m, vector_axis=0)
+    return _index(op, "indices", indices), IndexMap.nd(rank, indices.rank, m, vector_axis=0)

@@ -18,7 +18,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import AxisError as _AxisError
 
+from gscompile.dialects._masks import known_places, places_of
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend import core
@@ -26,7 +28,7 @@ from gscompile.frontend.arguments import axis_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.core import Lane, ScatterOptions
-from gscompile.frontend.eager import Tensor, eager
+from gscompile.frontend.eager import Out, Tensor, eager
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
@@ -35,15 +37,33 @@ from gscompile.ir.ops.reductions import Reduction, variant
 from gscompile.ir.types import DType, promote
 from gscompile.ir.types import dtype as as_dtype
 
+
+class AxisError(ShapeError, _AxisError):
+    """NumPy's error for an axis that is not there."""
+
+    def __init__(self, message: str, axis: int | None = None, ndim: int | None = None) -> None:
+        super().__init__(message)
+        self.args, self.axis, self.ndim = (message,), axis, ndim
+
+    __str__ = Exception.__str__
+
+
 _MODES: dict[str, tuple[str, bool]] = {"raise": ("raise", True), "wrap": ("wrap", True), "clip": ("clip", False)}
 
 
 def _mode(op: str, mode: str) -> dict[str, Any]:
     """The bounds policy of a mode."""
-    if mode not in _MODES:
+    if not isinstance(mode, str) or mode not in _MODES:
         raise ArgumentError(f"{op}: mode must be 'raise', 'wrap' or 'clip'; got {mode!r}")
     bounds, negative = _MODES[mode]
     return {"bounds": bounds, "negative": negative}
+
+
+def _axis(op: str, axis: Any, rank: int) -> int:
+    try:
+        return axis_of(op, "axis", axis, rank)
+    except ShapeError as e:
+        raise AxisError(str(e), axis, rank) from None
 
 
 def _intp(op: str, argument: str, index: Value, unsigned64: bool) -> Value:
@@ -58,21 +78,18 @@ def _empty(shape: Sequence[Dim]) -> bool:
 
 
 @eager
-def take(a: Tensor, indices: Tensor, axis: int | None = None, out: None = None, mode: str = "raise") -> Value:
+def take(a: Tensor, indices: Tensor, axis: int | None = None, out: Out = None, mode: str = "raise") -> Value:
     """The slices of a at indices along axis; of a taken flat, if axis is None.
 
-    Result: ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``, a's dtype.  indices: any integer or bool.  out is not
-    supported; ``out=`` of a module is.
+    Result: ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``, a's dtype.  indices: any integer or bool.
     """
     b = builder_of(a)
-    if out is not None:
-        raise ArgumentError("take: out must be None")
     policy = _mode("take", mode)
     index = _intp("take", "indices", indices, True)
     if axis is None or a.rank == 0:
-        axis = axis_of("take", "axis", axis or 0, 1)
+        axis = _axis("take", axis or 0, 1)
         a = b.reshape(a, (-1,))
-    axis = axis_of("take", "axis", axis, a.rank)
+    axis = _axis("take", axis, a.rank)
     shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
     if _empty(a.shape[:axis]) or (_empty(shape) and mode != "raise"):
         return b.zeros(shape, a.dtype)
@@ -103,7 +120,7 @@ def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value
     if axis is None:
         need_rank(op, "indices", index, 1)
         arr, axis = b.reshape(arr, (-1,)), 0
-    axis = axis_of(op, "axis", axis, arr.rank)
+    axis = _axis(op, axis, arr.rank)
     if index.rank != arr.rank:
         raise ShapeError(f"{op}: indices must have arr's rank {arr.rank}; got {shape_str(indices.shape)}")
     shape = list(index.shape)
@@ -119,28 +136,27 @@ def _along(op: str, arr: Value, indices: Value, axis: int | None) -> tuple[Value
 
 
 @eager
-def cumsum(a: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+def cumsum(a: Tensor, axis: int | None = None, dtype: Any = None, out: Out = None) -> Value:
     """The sums of a's elements up to each one along axis; of a taken flat, if axis is None.
 
     dtype: of the result and the sums; by default integers and bool become 64 bits wide.  Sums of float16, which NumPy rounds at
     every step, are kept in float32 and rounded as they are written; along an axis of more than 4,096 elements floats are summed
     in blocks.
     """
-    return _cumulated("cumsum", a, axis, dtype, out)
+    return _cumulated("cumsum", a, axis, dtype)
 
 
 @eager
-def cumprod(a: Tensor, axis: int | None = None, dtype: Any = None, out: None = None) -> Value:
+def cumprod(a: Tensor, axis: int | None = None, dtype: Any = None, out: Out = None) -> Value:
     """The products of a's elements up to each one along axis, as :func:`cumsum`."""
-    return _cumulated("cumprod", a, axis, dtype, out)
+    return _cumulated("cumprod", a, axis, dtype)
 
 
-def _cumulated(op: str, a: Value, axis: int | None, dtype: Any, out: None) -> Value:
+def _cumulated(op: str, a: Value, axis: int | None, dtype: Any) -> Value:
     b = builder_of(a)
-    if out is not None:
-        raise ArgumentError(f"{op}: out must be None")
     if axis is None:
         a, axis = b.reshape(a, (-1,)), 0
+    axis = _axis(op, axis, max(a.rank, 1))
     return (b.cumsum if op == "cumsum" else b.cumprod)(a, axis, dtype=dtype)
 
 
@@ -199,15 +215,13 @@ def _spread(op: str, argument: str, dtype: DType, values: Value, points: Shape, 
 
 
 @eager
-def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: None = None, mode: str = "raise") -> Value:
+def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: Out = None, mode: str = "raise") -> Value:
     """``out[p] = choices[a[p]][p]``, where a and the choices broadcast to each other.
 
     choices: a sequence, or a tensor whose first axis it is; any number of them (NumPy takes at most 64), which meet in one
-    dtype.  a: any integer but uint64, or bool.  A negative index is out of range.  out is not supported.
+    dtype.  a: any integer but uint64, or bool.  A negative index is out of range.
     """
     b = builder_of(a)
-    if out is not None:
-        raise ArgumentError("choose: out must be None")
     policy = _mode("choose", mode) | {"negative": False}
     index = _intp("choose", "a", a, False)
     if isinstance(choices, Value):
@@ -268,7 +282,8 @@ def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> Any:
     ufunc: a ``np.ufunc`` or its name: add, subtract, multiply, divide, floor_divide, remainder, power, minimum, maximum, fmin,
     fmax, bitwise_*, left_shift, right_shift, logical_*; negative, absolute, square, sqrt, logical_not and invert, without b.
     indices: an integer tensor for a's first axis, or a tuple of them, which broadcast, for its first axes; a negative index
-    counts from the end, and one out of range is an error.
+    counts from the end, and one out of range is an error.  A bool mask stands for the places where it is True, one index for each
+    of its axes; of values of a builder it must be a constant.
     b: a number, which is one of int64, float64 or bool, or a tensor that broadcasts.  Every step is computed in the dtype in
     which a and b meet, and what comes out is cast to a's, whatever they are; a float that a's integers do not hold becomes the
     nearest of them, and NaN 0, where NumPy's is undefined.
@@ -279,7 +294,10 @@ def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> Any:
         raise ArgumentError(f"ufunc_at: ufunc must be one of {', '.join([*_BINARY, *_UNARY])}; got {ufunc!r}")
     if (b is None) == (name in _BINARY):
         raise ArgumentError(f"ufunc_at: {name} {'needs' if b is None else 'does not take'} b")
-    return _ufunc_at(a, list(indices) if isinstance(indices, tuple) else [indices], b, name)
+    each = list(indices) if isinstance(indices, tuple) else [indices]
+    if not any(isinstance(x, Value) for x in (a, b, *each)):
+        each = places_of("ufunc_at", a, each)
+    return _ufunc_at(a, each, b, name)
 
 
 # of which a number that a's dtype holds may be taken in that dtype, where NumPy takes it in 64 bits
@@ -287,8 +305,9 @@ _NARROW = frozenset(["add", "subtract", "multiply", "divide", "minimum", "maximu
 
 
 @eager(in_place="a")
-def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, name: str) -> Value:
+def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | complex | None, name: str) -> Value:
     op, builder = "ufunc_at", builder_of(a)
+    indices = known_places(op, a, indices)
     if len(indices) > a.rank:
         raise ShapeError(f"{op}: {len(indices)} indices for a of rank {a.rank}")
     for k, i in enumerate(indices):
@@ -321,12 +340,12 @@ def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | float | None, na
     return core.scatter(draft, op, a, index, lanes[2], through, options, lane=Lane(0, lanes))
 
 
-def _dtype_of(a: DType, b: float | None, name: str) -> DType:
+def _dtype_of(a: DType, b: complex | None, name: str) -> DType:
     """The dtype of a number beside a tensor of dtype ``a``: NumPy's own, or ``a`` where nothing comes out differently."""
     if b is None:
         return a
     wide = as_dtype(np.asarray(b).dtype)
-    if name not in _NARROW or wide.is_float > a.is_float or a.name == "uint64":
+    if isinstance(b, complex) or name not in _NARROW or wide.is_float > a.is_float or a.name == "uint64":
         return wide
     held = a.min <= b <= a.max if a.is_integer else a.is_float and abs(b) <= 2**8 and b == int(b)
     return a if held else wide

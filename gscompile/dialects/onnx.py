@@ -13,7 +13,7 @@ not reduce, round at every step, as the reference evaluator's (on cuda once).
 
 from __future__ import annotations
 
-from gscompile.dialects._rules import FLOATS, INTEGERS, compared, need_dtype, need_rank, need_same_dtype
+from gscompile.dialects._rules import INTEGERS, compared, need_dtype, need_rank, need_same_dtype
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend.arguments import axis_of, int_of
 from gscompile.frontend.builder import builder_of
@@ -23,8 +23,8 @@ from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Indexed, IndexMap, Place, Shared, Source, Window
 
 LATEST = 28  # the newest operator set whose rules these are
-_DATA = ("bool", *INTEGERS, "float16", "float32", "float64")
-_DATA_13 = ("bool", *INTEGERS, *FLOATS)
+_DATA = ("bool", *INTEGERS, "float16", "float32", "float64", "complex64", "complex128")
+_DATA_13 = (*_DATA, "bfloat16")
 _INDEX = ("int32", "int64")
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
 

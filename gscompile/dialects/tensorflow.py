@@ -55,7 +55,7 @@ _SCATTER_BOUNDS = {"cpu": "raise", "gpu": "fill", "xla": "fill"}
 
 
 def _bounds(op: str, table: dict[str, str], device: str, policy: str = "") -> str:
-    if device not in table:
+    if not isinstance(device, str) or device not in table:
         raise ArgumentError(f"{op}: device must be {' or '.join(map(repr, table))}; got {device!r}")
     if device != "xla" and policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
         raise ArgumentError(f"{op}: bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE'; got {policy!r}")

@@ -23,7 +23,7 @@ from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import nd_map
+from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.reductions import Reduction
 
 
@@ -63,7 +63,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Value:
             f"{shape_str(indices.shape)}"
         )
     equal_batch(b.draft, "gather_nd", a.shape, indices.shape[1:], batch)
-    return b.gather_map(a, indices, nd_map(a.rank, indices.rank, m, batch, vector_axis=0), negative=False)
+    return b.gather_map(a, indices, IndexMap.nd(a.rank, indices.rank, m, batch, vector_axis=0), negative=False)
 
 
 @eager
@@ -151,7 +151,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str) -> Val
         )
     if m > data.rank:
         raise ShapeError(f"scatter_nd: index vectors of length {m} are too long for data {shape_str(data.shape)}")
-    through = nd_map(data.rank, indices.rank, m, vector_axis=0)
+    through = IndexMap.nd(data.rank, indices.rank, m, vector_axis=0)
     how = compared("scatter_nd", mode, data.dtype)
     return b.scatter_map(data, indices, updates, through, reduction=how, negative=False)
 

@@ -8,6 +8,9 @@ A gather moves a slice that lies partly outside so that it fits.  A scatter drop
 specification would drop single elements).  Updates that meet in one element are combined in row-major order of updates,
 which the specification leaves open: of those that replace, the last one wins.
 
+``mode`` says otherwise, in JAX's words: ``"clip"``, ``"fill"`` or ``"drop"``, ``"promise_in_bounds"`` (a promise which, if it is
+broken, changes nothing here), or a member of ``jax.lax.GatherScatterMode``.
+
 ``indices_are_sorted`` is accepted and ignored.  ``unique_indices`` is a promise: where two updates meet in spite of it, on
 cuda any of them may win.
 """
@@ -18,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gscompile.dialects._rules import INTEGERS, dtype_of, need_dtype
+from gscompile.dialects._rules import INTEGERS, dtype_of, jax_fill, need_dtype, ordered_by_parts
 from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend import core
 from gscompile.frontend.arguments import flag, int_of, ints_of
@@ -29,8 +32,9 @@ from gscompile.frontend.eager import Tensor, eager
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Shared, Source, Window
+from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.reductions import Reduction, variant
+from gscompile.ir.types import DType
 
 Computed = Computation | tuple[Reduction, ...]
 
@@ -55,24 +59,18 @@ class _Numbers:
     vector: int
 
     def map(self, rank: int, index_rank: int, sizes: Sequence[Dim]) -> IndexMap:
-        """The index map, for data and indices of these ranks and slices of these sizes on the window's axes."""
-        component = {a: k for k, a in enumerate(self.index_map)}
-        shared = dict(zip(self.batching, self.indices_batching, strict=True))
-        sources: list[Source] = []
-        w = 0
-        for a in range(rank):
-            if a in shared:
-                sources.append(Shared(shared[a]))
-            elif a in self.dropped:
-                sources.append(Indexed(component[a]) if a in component else Fixed())
-            else:
-                sources.append(Indexed(component[a], window=w) if a in component else Window(w))
-                w += 1
-        grid = iter(j for j in range(index_rank) if j != self.vector)
-        place = {d: w for w, d in enumerate(self.window)}
-        points = len(self.window) + index_rank - (self.vector < index_rank)
-        layout: list[Place] = [("window", place[d]) if d in place else ("index", next(grid)) for d in range(points)]
-        return IndexMap(tuple(sources), tuple(layout), self.vector if self.vector < index_rank else None, tuple(sizes))
+        """The index map, for data and indices of these ranks and slices of these sizes, one for each axis of data."""
+        return IndexMap.xla(
+            rank,
+            index_rank,
+            offset_dims=self.window,
+            collapsed_slice_dims=self.dropped,
+            operand_batching_dims=self.batching,
+            start_indices_batching_dims=self.indices_batching,
+            start_index_map=self.index_map,
+            index_vector_dim=self.vector,
+            slice_sizes=sizes,
+        )
 
 
 @eager
@@ -87,6 +85,9 @@ def gather(
     index_vector_dim: int,
     slice_sizes: Sequence[int],
     indices_are_sorted: bool = False,
+    *,
+    mode: Any = None,
+    fill_value: float | None = None,
 ) -> Value:
     """Slices of operand, of extents slice_sizes, at the index vectors along axis index_vector_dim of start_indices.
 
@@ -95,10 +96,12 @@ def gather(
     those of start_indices without index_vector_dim.
     collapsed_slice_dims: axes of operand that the result leaves out; their slice size must be 1 (the specification's 0 would
     leave elements of the result without a value).
-    operand_batching_dims, start_indices_batching_dims: axes that go together, with equal extents; their slice size must be 1.
+    operand_batching_dims, start_indices_batching_dims: axes that go together, with equal extents; their slice size must be 1,
+    or, of a batching axis without elements, 0 (in JAX 1 too, and here where a mode is given).
     index_vector_dim: rank(start_indices) for indices that are vectors of one component.
 
-    A start is clamped so that its slice is inside operand.
+    A start is clamped so that its slice is inside operand; with mode ``"fill"`` (JAX's) a slice that is partly outside is filled
+    with fill_value, by default NaN, the smallest value of a signed and the largest of an unsigned integer, True.
     """
     op = "gather"
     need_dtype(op, "start_indices", start_indices, INTEGERS)
@@ -112,13 +115,27 @@ def gather(
         vector=int_of(op, "index_vector_dim", index_vector_dim),
     )
     sizes = _axes(op, "slice_sizes", slice_sizes)
-    _check_gather(op, numbers, operand, start_indices, sizes)
-    windows = [sizes[a] for a in range(operand.rank) if a not in (*numbers.dropped, *numbers.batching)]
-    through = numbers.map(operand.rank, start_indices.rank, windows)
-    return builder_of(operand).gather_map(operand, start_indices, through, bounds="clip", negative=False)
+    bounds = _bounds(op, mode, {None: "clip", "promise_in_bounds": "clip"})
+    fill = jax_fill(operand.dtype, fill_value) if bounds == "fill" else 0
+    _check_gather(op, numbers, operand, start_indices, sizes, mode is not None)
+    through = numbers.map(operand.rank, start_indices.rank, sizes)
+    return builder_of(operand).gather_map(operand, start_indices, through, bounds=bounds, negative=False, fill=fill)
 
 
-def _check_gather(op: str, n: _Numbers, operand: Value, indices: Value, sizes: Sequence[int]) -> None:
+def _bounds(op: str, mode: Any, own: dict[str | None, str]) -> str:
+    """The bounds policy of a mode: JAX's word for it, a member of ``jax.lax.GatherScatterMode``, or None.
+
+    Args:
+        own: what gathers and scatters have each their own for.
+    """
+    table = own | {"clip": "clip", "fill": "fill", "drop": "fill", "fill_or_drop": "fill"}
+    word = mode if mode is None or isinstance(mode, str) else str(getattr(mode, "name", mode)).lower()
+    if word not in table or mode == "fill_or_drop":
+        raise ArgumentError(f"{op}: mode must be 'clip', 'fill', 'drop' or 'promise_in_bounds'; got {mode!r}")
+    return table[word]
+
+
+def _check_gather(op: str, n: _Numbers, operand: Value, indices: Value, sizes: Sequence[int], jax: bool) -> None:
     """The specification's rules for a gather's dimension numbers and slice sizes."""
     _rule(
         "C1",
@@ -136,11 +153,14 @@ def _check_gather(op: str, n: _Numbers, operand: Value, indices: Value, sizes: S
     _within("C11", op, "operand_batching_dims", n.batching, operand.rank)
     _rule("C20", len(sizes) == operand.rank, f"gather: slice_sizes must have {operand.rank} entries; got {len(sizes)}")
     for rule, name, axes in (("C9", "collapsed_slice_dims", n.dropped), ("C12", "operand_batching_dims", n.batching)):
-        _rule(rule, all(sizes[a] == 1 for a in axes), f"gather: slice_sizes must be 1 on {name}; got {tuple(sizes)}")
+        ones = all(sizes[a] == 1 or (rule == "C12" and operand.shape[a] == 0) for a in axes)
+        _rule(rule, ones, f"gather: slice_sizes must be 1 on {name}; got {tuple(sizes)}")
     _batches(("C13", "C14", "C15", "C16", "C17"), op, n, operand, indices, "start_indices")
     _distinct("C18", op, "start_index_map and operand_batching_dims", [*n.index_map, *n.batching])
     _within("C19", op, "start_index_map", n.index_map, operand.rank)
-    fits = (size >= 0 and (not isinstance(d, int) or size <= d) for size, d in zip(sizes, operand.shape, strict=True))
+    # JAX has slices of size 1 of a batching axis without elements too, the specification of size 0
+    most = [1 if jax and a in n.batching else d for a, d in enumerate(operand.shape)]
+    fits = (size >= 0 and (not isinstance(d, int) or size <= d) for size, d in zip(sizes, most, strict=True))
     _rule("C21", all(fits), f"gather: slice_sizes must be in [0, {shape_str(operand.shape)}]; got {tuple(sizes)}")
 
 
@@ -157,6 +177,8 @@ def scatter(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     update_computation: Callable[..., Any] = lambda old, new: new,
+    *,
+    mode: Any = None,
 ) -> Any:
     """inputs with updates written to the slices at the index vectors along axis index_vector_dim of scatter_indices.
 
@@ -172,15 +194,16 @@ def scatter(
     cuda take floats in no fixed order, and round 16-bit ones once; any other function takes the updates of a cell one after the
     other.  16-bit floats round at every step, and the larger of two zeros is 0.0, the smaller -0.0.
 
+    mode: JAX's; ``"clip"`` moves a slice that lies partly outside, as a gather does, and all others drop it.
+
     Returns: a tensor of the input's type; a tuple of them where inputs is a sequence.
     """
     many = isinstance(inputs, (list, tuple))
     data, src = (list(x) if isinstance(x, (list, tuple)) else [x] for x in (inputs, updates))
     if len(data) != len(src) or not data:
         raise ArgumentError(f"scatter: inputs and updates must be equally many; got {len(data)} and {len(src)} (C5)")
-    computed = computation(
-        "scatter", update_computation, [dtype_of("scatter", f"inputs[{k}]", x) for k, x in enumerate(data)]
-    )
+    dtypes = [dtype_of("scatter", f"inputs[{k}]", x) for k, x in enumerate(data)]
+    computed = computation("scatter", update_computation, dtypes)
     out = _scatter(
         data,
         scatter_indices,
@@ -193,14 +216,21 @@ def scatter(
         index_vector_dim,
         indices_are_sorted,
         unique_indices,
-        tuple(map(_as_xla, computed)) if isinstance(computed, list) else computed,
+        tuple(map(_as_xla, computed, dtypes)) if isinstance(computed, list) else computed,
+        _bounds("scatter", mode, {None: "fill", "promise_in_bounds": "fill"}),
     )
     found = tuple(out) if isinstance(out, (list, tuple)) else (out,)
     return found if many else found[0]
 
 
-def _as_xla(reduction: Reduction) -> Reduction:
-    return variant(reduction.name, zeros="sign") if reduction.name in ("min", "max") else reduction
+def _as_xla(reduction: Reduction, dtype: DType) -> Reduction:
+    if reduction.name not in ("min", "max"):
+        return reduction
+    return (
+        ordered_by_parts("scatter", reduction.name, dtype)
+        if dtype.is_complex
+        else variant(reduction.name, zeros="sign")
+    )
 
 
 @eager
@@ -217,6 +247,7 @@ def _scatter(
     indices_are_sorted: bool,
     unique_indices: bool,
     computed: Computed,
+    bounds: str,
 ) -> list[Value]:
     op = "scatter"
     first, indices = inputs[0], scatter_indices
@@ -236,14 +267,17 @@ def _scatter(
     _check_updates(numbers, first.shape, indices.shape, updates[0].shape)
     if any(d == 0 for d in first.shape):
         return list(inputs)
-    through = numbers.map(first.rank, indices.rank, [updates[0].shape[w] for w in numbers.window])
+    window = iter(numbers.window)
+    alone = (*numbers.dropped, *numbers.batching)
+    sizes: list[Dim] = [1 if a in alone else updates[0].shape[next(window)] for a in range(first.rank)]
+    through = numbers.map(first.rank, indices.rank, sizes)
     draft = builder_of(first).draft
     out = []
     for k, x in enumerate(inputs):
         reduction, lane = (
             (computed, Lane(k, [*inputs, *updates])) if isinstance(computed, Computation) else (computed[k], None)
         )
-        options = ScatterOptions(reduction=reduction, bounds="fill", negative=False, unique=unique)
+        options = ScatterOptions(reduction=reduction, bounds=bounds, negative=False, unique=unique)
         out.append(core.scatter(draft, op, x, indices, updates[k], through, options, lane=lane))
     return out
 

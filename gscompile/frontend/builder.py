@@ -11,6 +11,7 @@ from gscompile.frontend.draft import Draft
 from gscompile.frontend.reduce import ReduceOps
 from gscompile.ir.dims import SymDim, shape_symbols
 from gscompile.ir.graph import Graph, Value
+from gscompile.ir.listing import listing, table
 from gscompile.ir.ops.leaf import Input
 from gscompile.ir.types import TensorType
 
@@ -102,7 +103,7 @@ class Builder(ReduceOps):
         Args:
             target: ``"llvm"`` (this machine's CPU with all its features), ``"cuda"``, a dict of TVM target attributes, or a
                 ``tvm.target.Target``.
-            rules: schedule rules to try before gscompile's own; see :mod:`schedules.rule`.
+            rules: schedule rules to try before gscompile's own; see :mod:`gscompile.schedules.rule`.
             deterministic: results that are bitwise repeatable on cuda too, at the price of speed.
 
         Raises:
@@ -110,8 +111,17 @@ class Builder(ReduceOps):
         """
         return build(self.graph(), target, rules=rules, deterministic=deterministic)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise GraphError(f"builder {self.name!r} is not copied or pickled, but what it gives is: graph() and build()")
+
     def __str__(self) -> str:
         return str(self.graph())
+
+    def __repr__(self) -> str:
+        return listing(f"builder {self.name}", self.draft.values, self.draft.outputs)
+
+    def _repr_html_(self) -> str:
+        return table(f"builder {self.name}", self.draft.values, self.draft.outputs)
 
 
 NetBuilder = Builder

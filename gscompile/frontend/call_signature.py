@@ -37,6 +37,8 @@ def call_signature(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
     for x in (*args, *kwargs.values()) if kwargs else args:
         kind = type(x)
         if kind is np.ndarray:
+            if x.dtype.metadata is not None:  # in which dtypes may differ that are equal
+                return None
             parts += (x.dtype, x.shape)
         elif kind in _PLAIN:
             parts += (kind, x)
@@ -47,7 +49,7 @@ def call_signature(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
                 v = VIEWERS[kind](x)
             except GSError:
                 return None
-            parts += (kind, v.dtype.name, v.shape, v.device)
+            parts += (kind, v.dtype.key, v.shape, v.device)
         else:
             return None
     return tuple(parts)

@@ -39,6 +39,8 @@ def computation(op: str, function: Callable[..., Any], dtypes: Sequence[DType]) 
         ArgumentError: the function does not give n scalars of the tensors' dtypes, or does something that is not
             arithmetic on its arguments and on constants.
     """
+    if not callable(function):
+        raise ArgumentError(f"{op}: update_computation must be a function of scalars; got {function!r}")
     n = len(dtypes)
     b = Builder("update_computation")
     old = [b.input(f"old{k}", (), d) for k, d in enumerate(dtypes)]

@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from gscompile.compiler.bounds_errors import empty_axis
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.arguments import Operand, axis_of, flag, int_of, ints_of, scalar_of
+from gscompile.frontend.arguments import NUMBERS, Operand, Scalar, axis_of, flag, int_of, ints_of, scalar_of
 from gscompile.frontend.draft import Draft
 from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.bounds import bounds as bounds_of
 from gscompile.ir.dims import Shape, product, shape_str, shape_symbols
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import IndexMap, nd_dims_map, nd_map, take_map
+from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.gather import Gather
-from gscompile.ir.ops.movement import Full
+from gscompile.ir.ops.movement import BroadcastTo, Full
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.ops.reductions import reduction as reduction_of
 from gscompile.ir.ops.scatter import Scatter
@@ -32,7 +34,7 @@ class GatherOptions:
 
     bounds: str = "raise"
     negative: bool = True
-    fill: float = 0
+    fill: Scalar = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,7 @@ def scatter(
     if reduce.ordered and not options.include_self:
         raise ArgumentError(f"{op}: an update computation begins with what is there: include_self must be True")
     addressing = _addressing(draft, op, data, index, through, options)
-    source = _source(draft, op, data, src, through.points_shape(data.shape, index.shape))
+    written = source(draft, op, data, src, through.points_shape(data.shape, index.shape))
     node = Scatter(
         op,
         addressing,
@@ -112,7 +114,7 @@ def scatter(
         flag(op, "deterministic", options.deterministic),
         lane.number if lane else 0,
     )
-    return draft.add(node, [data, index, source, *(lane.operands if lane else ())], data.type, name)
+    return draft.add(node, [data, index, written, *(lane.operands if lane else ())], data.type, name)
 
 
 def _addressing(
@@ -131,22 +133,46 @@ def _addressing(
     return Addressing(through, policy, flag(op, "negative", options.negative))
 
 
-def _source(draft: Draft, op: str, data: Value, src: Operand, points: Shape) -> Value:
-    """What a scatter writes, of one element a point; a number stands for a tensor of that value."""
-    if isinstance(src, (bool, int, float)):
+def source(draft: Draft, op: str, data: Value, src: Operand, points: Shape) -> Value:
+    """What a scatter writes, of one element a point; a number stands for a tensor of that value.
+
+    Shapes broadcast, but not within a framework's function or a model's node, which say themselves what they broadcast.
+    """
+    element = (bytes, str) if data.dtype.kind == "V" else ()
+    if isinstance(src, (*NUMBERS, np.generic, *element)):
         return draft.add(Full(scalar_of(src, data.dtype, f"{op}: src")), [], TensorType(points, data.dtype))
-    source = draft.as_value(op, "src", src)
-    if source.dtype != data.dtype:
-        raise DTypeError(f"{op}: src must have data's dtype {data.dtype}; got {source.dtype}")
-    if source.rank != len(points):
-        raise ShapeError(f"{op}: src must have shape {shape_str(points)}; got {shape_str(source.shape)}")
+    value = draft.as_value(op, "src", src)
+    if value.dtype != data.dtype:
+        raise DTypeError(f"{op}: src must have data's dtype {data.dtype}; got {value.dtype}")
+    if not draft.scope and value.shape != points:
+        return _stretched(draft, op, value, points)
+    if value.rank != len(points):
+        raise ShapeError(f"{op}: src must have shape {shape_str(points)}; got {shape_str(value.shape)}")
     draft.require(
         [
-            ("==", got, want, f"{op}: src {shape_str(source.shape)} on axis {a}")
-            for a, (got, want) in enumerate(zip(source.shape, points, strict=True))
+            ("==", got, want, f"{op}: src {shape_str(value.shape)} on axis {a}")
+            for a, (got, want) in enumerate(zip(value.shape, points, strict=True))
         ]
     )
-    return source
+    return value
+
+
+def _stretched(draft: Draft, op: str, source: Value, points: Shape) -> Value:
+    """A source that NumPy's rules broadcast to the points' shape."""
+    if source.rank > len(points):
+        what = f"shape {shape_str(points)}, or one that broadcasts to it"
+        raise ShapeError(f"{op}: src must have {what}; got {shape_str(source.shape)}")
+    new = len(points) - source.rank
+    draft.require(
+        [
+            ("==", got, points[a], f"{op}: src {shape_str(source.shape)} on axis {a} of {shape_str(points)}")
+            for a, got in enumerate(source.shape, new)
+            if got != 1
+        ]
+    )
+    if source.rank == len(points) and 1 not in source.shape:
+        return source  # only a call can tell that the extents are equal
+    return draft.add(BroadcastTo(), [source], TensorType(points, source.dtype))
 
 
 # -- what a user passes, as values and index maps
@@ -156,7 +182,8 @@ def data_and_index(draft: Draft, op: str, data: Operand, index: Operand) -> tupl
     """Raises DTypeError unless the index is of integers."""
     d, i = draft.as_value(op, "data", data), draft.as_value(op, "index", index)
     if not i.dtype.is_integer:
-        raise DTypeError(f"{op}: index must have an integer dtype; got {i.dtype}")
+        hint = "; for a mask there is where(mask, x, y)" if i.dtype.kind == "b" else ""
+        raise DTypeError(f"{op}: index must have an integer dtype; got {i.dtype}{hint}")
     return d, i
 
 
@@ -184,7 +211,7 @@ def map_of_nd(
             f"got {shape_str(data.shape)}"
         )
     equal_batch(draft, op, data.shape, index.shape, batch)
-    return nd_map(data.rank, index.rank, m, batch)
+    return IndexMap.nd(data.rank, index.rank, m, batch)
 
 
 def _map_of_dims(op: str, data: Value, index: Value, m: int, dims: Sequence[int]) -> IndexMap:
@@ -197,7 +224,7 @@ def _map_of_dims(op: str, data: Value, index: Value, m: int, dims: Sequence[int]
         raise ShapeError(
             f"{op}: with dims, index must have rank {data.rank + 1} = data's rank + 1; got {shape_str(index.shape)}"
         )
-    return nd_dims_map(data.rank, axes)
+    return IndexMap.nd_dims(data.rank, axes)
 
 
 def map_of_take(draft: Draft, op: str, data: Value, index: Value, axis: int, batch_dims: int) -> IndexMap:
@@ -210,7 +237,7 @@ def map_of_take(draft: Draft, op: str, data: Value, index: Value, axis: int, bat
     if batch > high:
         raise ShapeError(f"{op}: batch_dims must be at most axis {a} and index's rank {index.rank}; got {batch}")
     equal_batch(draft, op, data.shape, index.shape, batch)
-    return take_map(data.rank, index.rank, a, batch)
+    return IndexMap.take(data.rank, index.rank, a, batch)
 
 
 def equal_batch(draft: Draft, op: str, data: Shape, index: Shape, batch: int) -> None:

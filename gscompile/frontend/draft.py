@@ -7,6 +7,7 @@ This is the interface for authors of operators: a builder's methods, and dialect
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError, ShapeError
-from gscompile.frontend.arguments import Operand, Scalar, scalar_of
-from gscompile.ir.dims import Constraint, Dim, Shape, shape_str
+from gscompile.errors import ArgumentError, BoundsError, DTypeError, GraphError, GSError, ShapeError
+from gscompile.frontend.arguments import NUMBERS, Operand, Scalar, named, scalar_of
+from gscompile.ir.dims import INT64_MAX, Constraint, Dim, Shape, SymDim, at_most_one, shape_str
 from gscompile.ir.graph import Operators, Value
 from gscompile.ir.index_map import undecided
 from gscompile.ir.ops.base import Operator
@@ -39,6 +40,7 @@ class Draft:
         constraints: each with the number of the value that needs it.
         outputs: in the order of the results.
         scope: the function that is adding values, where that is not the builder's own; see :meth:`within`.
+        busy: whether a method of the builder is running, so that another one is called by it, not by the user.
     """
 
     def __init__(self, name: str, builder: Operators) -> None:
@@ -50,6 +52,7 @@ class Draft:
         self.constraints: list[tuple[int, Constraint]] = []
         self.outputs: list[Value] = []
         self.scope = ""
+        self.busy = False
         self.names: set[str] = set()
 
     # -- adding values
@@ -58,10 +61,12 @@ class Draft:
         """A new value, of type ``result``: what ``op`` computes from ``args``.
 
         Raises:
-            GraphError: the name is no identifier, or taken.  ShapeError: the rank is above 8.
+            GraphError: the name is no identifier, or taken.  ShapeError: the rank is above 8, or its bytes above int64's range.
+            DTypeError: ``op`` computes with elements that can only be moved.
         """
         if result.rank > 8:
             raise ShapeError(f"{op.name}: rank {result.rank} is above the limit of 8; shape {shape_str(result.shape)}")
+        refuse_numbers_of(op, args, result)
         if name is None:
             k = len(self.values)
             while f"{op.name}_{k}" in self.names:
@@ -71,6 +76,7 @@ class Draft:
             raise GraphError(f"{op.name}: a name must be a Python identifier; got {name!r}")
         elif name in self.names:
             raise GraphError(f"{op.name}: the name {name!r} is already used in builder {self.name!r}")
+        check_size(f"{op.name}: {name}", result)
         self.names.add(name)
         value = Value(name, result, op, tuple(args), self.builder, self.scope)
         self.values.append(value)
@@ -100,8 +106,7 @@ class Draft:
         try:
             yield
         except GSError as e:
-            if not str(e).startswith(scope):
-                e.args = (f"{scope}: {e}", *e.args[1:])
+            called_as(scope, e)
             raise
         finally:
             self.scope = ""
@@ -129,7 +134,7 @@ class Draft:
                     f"{op}: {argument} is {x.name!r} of builder {x.builder.name!r}; it must belong to this builder, {self.name!r}"
                 )
             return x
-        if type(x) in (bool, int, float):
+        if type(x) in NUMBERS:
             return self.scalar(x, dtype(np.asarray(x).dtype))
         if isinstance(x, (str, bytes)):
             raise DTypeError(f"{op}: {argument} must be a value of this builder, a number or an array; got {x!r}")
@@ -139,7 +144,7 @@ class Draft:
         """An array, not copied; ``what`` is what errors call it."""
         try:
             array = arrays.as_array(x, None)
-            view = arrays.view(array)
+            view = arrays.operand(array)
         except GSError as e:
             raise type(e)(f"{what}: {e}") from e
         return self.add(Constant(array), [], TensorType(view.shape, view.dtype), name)
@@ -155,10 +160,10 @@ class Draft:
             weak_against: which of the operands those tensors are.
         """
         found: list[Value | Scalar] = [
-            x if type(x) in (bool, int, float) else self.as_value(op, f"operand {k}", x) for k, x in enumerate(operands)
+            x if type(x) in NUMBERS else self.as_value(op, f"operand {k}", x) for k, x in enumerate(operands)
         ]
         beside = [v.dtype for v in found[weak_against] if isinstance(v, Value)]
-        common = functools.reduce(promote, beside) if beside else None
+        common = named(op, "operands", functools.partial(functools.reduce, promote), beside) if beside else None
         values = []
         for x in found:
             if isinstance(x, Value):
@@ -170,6 +175,8 @@ class Draft:
 
     def broadcast(self, op: str, shapes: Sequence[Shape]) -> Shape:
         """NumPy's broadcast of shapes; a symbolic size never stretches, so two that differ must agree at the call.
+
+        One that is 0 or 1 whatever the sizes are, as the extent of ``x[:1]`` is, stretches where it is 1.
 
         Raises:
             ShapeError: two extents differ and neither is 1.
@@ -188,8 +195,8 @@ class Draft:
                 if isinstance(kept, int) and isinstance(d, int):
                     listed = " and ".join(shape_str(s) for s in shapes)
                     raise ShapeError(f"{op}: shapes {listed} do not broadcast: {kept} and {d} on axis {a - rank}")
-                self.require([("==", d, kept, f"{op}: operands on axis {a - rank}")])
-                if isinstance(d, int):
+                self.require([(*stretch(d, kept), f"{op}: operands on axis {a - rank}")])
+                if isinstance(d, int) or (isinstance(kept, SymDim) and at_most_one(kept)):
                     kept = d
             out.append(kept)
         return tuple(out)
@@ -202,17 +209,72 @@ class Draft:
         return self.add(Pointwise(function, tuple(w.name for w in wants)), values, TensorType(shape, result))
 
 
-def all_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a builder that does all of its work or, where it raises, none."""
+def refuse_numbers_of(op: Operator, args: Sequence[Value], result: TensorType) -> None:
+    """Raises DTypeError where an operator computes with elements of a dtype that is moved only."""
+    opaque = [v.dtype for k, v in enumerate(args) if v.dtype.kind == "V" and not op.moves(k)]
+    if result.dtype.kind == "V" and not any(a.dtype == result.dtype for a in args) and (args or not op.moves(0)):
+        opaque.append(result.dtype)
+    if opaque:
+        raise DTypeError(f"{op.name}: elements of {opaque[0]} can be moved, but not computed with")
+
+
+def check_size(what: str, t: TensorType) -> None:
+    """Raises ShapeError where a tensor would have an extent, elements or bytes that int64 cannot count.
+
+    Fixed extents count as they are, a symbolic one as none: an axis of extent 0 makes any tensor empty, but code computes the
+    strides of it.
+    """
+    held = math.prod(max(d, 1) for d in t.shape if isinstance(d, int)) * t.dtype.itemsize
+    if held > INT64_MAX:
+        raise ShapeError(f"{what} would be {t}, {held} bytes or more; the limit is 2^63 - 1")
+
+
+def stretch(a: Dim, b: Dim) -> tuple[str, Dim, Dim]:
+    """The rule by which two extents broadcast, neither of which is the number 1: that they are equal.
+
+    Where one of them is a size of 0 or 1, the product of both is the other.
+    """
+    for short, long in ((a, b), (b, a)):
+        if isinstance(short, SymDim) and at_most_one(short) and (isinstance(long, int) or not at_most_one(long)):
+            return "==", short * long, long
+    return "==", a, b
+
+
+CALLED = set(POINTWISE)  # names of functions that an error's message may begin with
+_OTHERS_ERRORS = frozenset(
+    {"pointwise", "graph", "build"}
+)  # methods whose errors are about what was called before, or named
+
+
+def called_as(name: str, error: GSError) -> None:
+    """Make an error's message begin with the function that the user called, rather than with one that this is made of."""
+    message = str(error)
+    first, _, rest = message.partition(": ")
+    if not re.match(re.escape(name) + r"(?!\w)", message):
+        error.args = (f"{name}: {rest if first in CALLED else message}", *error.args[1:])
+    if isinstance(error, BoundsError):
+        error.op = name
+
+
+def public(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a builder that does all of its work or, where it raises, none; errors are in the outermost one's name."""
+    name = method.__name__
+    CALLED.add(name)
 
     @functools.wraps(method)
     def call(self: GraphBuilder, *args: Any, **kwargs: Any) -> Any:
-        mark = self.draft.mark()
+        draft = self.draft
+        mark, outermost = draft.mark(), not draft.busy
+        draft.busy = True
         try:
             return method(self, *args, **kwargs)
-        except BaseException:
-            self.draft.rewind(mark)
+        except BaseException as e:
+            draft.rewind(mark)
+            if outermost and name not in _OTHERS_ERRORS and isinstance(e, GSError):
+                called_as(name, e)
             raise
+        finally:
+            draft.busy = not outermost
 
     return call
 
@@ -235,4 +297,4 @@ class GraphBuilder:
         super().__init_subclass__()
         for name, method in list(vars(cls).items()):
             if isinstance(method, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, all_or_nothing(method))
+                setattr(cls, name, public(method))

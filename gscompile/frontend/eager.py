@@ -13,7 +13,8 @@ compiled module is kept.
 Parameters of type ``Tensor`` (or ``Tensor | None``, ``Tensor | float``, ``Sequence[Tensor]``) hold tensors; all others are
 attributes, whose values are part of what a module is kept under.  Extents of the result that are given as numbers,
 ``num_segments: Size`` or ``shape: Sequence[Size]``, are treated as extents of an argument: a tensor of shape (number, 0), which
-takes no memory, brings each of them into the graph.  The types are read when the function is first called.
+takes no memory, brings each of them into the graph.  A parameter ``out: Out = None`` takes an array that receives the result of a
+call with arrays.  The types are read when the function is first called.
 
 Modules are kept for a *kind* of call: the function, its attributes, the tensors' dtypes, ranks and device, and which axes
 have extent 0 or 1 (these never stand for a size of another call: an extent of 1 may broadcast).  The first call of a kind
@@ -32,10 +33,12 @@ import numpy as np
 from gscompile.build import Module
 from gscompile.compiler.targets import for_device
 from gscompile.errors import ArgumentError, GSError
+from gscompile.frontend.arguments import NUMBERS
 from gscompile.frontend.builder import Builder, builder_of
 from gscompile.frontend.call_signature import CachedCall, call_signature
+from gscompile.frontend.draft import CALLED
 from gscompile.frontend.module_cache import CacheInfo, ModuleCache, Pattern
-from gscompile.frontend.parameters import Parameters, Size, Tensor
+from gscompile.frontend.parameters import Out, Parameters, Size, Tensor
 from gscompile.ir.graph import Value
 from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
@@ -83,6 +86,7 @@ def eager(function: F | None = None, *, in_place: str | None = None) -> Any:
     parameters = functools.cache(functools.partial(Parameters.of, function))
     if in_place is not None and in_place not in parameters().tensors:
         raise ArgumentError(f"{function.__name__}: in_place names a parameter that holds a tensor; got {in_place!r}")
+    CALLED.add(function.__name__.lstrip("_"))
     cached: dict[Hashable, CachedCall] = {}
     CACHED_CALLS.append(cached)
 
@@ -99,11 +103,18 @@ def eager(function: F | None = None, *, in_place: str | None = None) -> Any:
             raise ArgumentError(f"{function.__name__}: {e}") from None
         bound.apply_defaults()
         invocation = Invocation(function, found, dict(bound.arguments))
+        invocation.check()
+        receives = invocation.arguments.pop(found.out, None)
         builder = invocation.builder()
         if builder is not None:
+            if receives is not None:
+                raise ArgumentError(f"{invocation.op}: {found.out} goes with arrays, not with values of a builder")
             return invocation.add(builder)
         if in_place is not None:
-            return invocation.run_in_place(in_place)
+            invocation.run_into(in_place, invocation.arguments[in_place])
+            return None
+        if receives is not None:
+            return invocation.run_into(found.out, receives)
         result, known = invocation.run([*found.signature.parameters][: len(args)])
         if signature is not None and known is not None:
             if len(cached) >= MAX_CACHED:
@@ -138,7 +149,14 @@ class Invocation:
 
     @property
     def op(self) -> str:
-        return self.function.__name__.lstrip("_")  # what a public function hands over to is called as that
+        """What errors call the function: what an argument ``op`` says, where a public function hands over to this one."""
+        return str(self.arguments.get("op") or self.function.__name__.lstrip("_"))
+
+    def check(self) -> None:
+        """Raises ArgumentError where a tensor is needed and None was passed."""
+        for name, holds in self.parameters.tensors.items():
+            if self.arguments[name] is None and not holds.nothing:
+                raise ArgumentError(f"{self.op}: {name} must be a tensor; got None")
 
     # -- what is a tensor, and what a size, among the arguments
 
@@ -146,6 +164,8 @@ class Invocation:
         """The tensors, with names; those of a sequence as ``name_0, name_1, ..``."""
         for name in self.parameters.tensors:
             x = self.arguments[name]
+            if self.parameters.tensors[name].only and x is not None and not self._is_sequence(name):
+                raise ArgumentError(f"{self.op}: {name} must be a list or tuple of tensors; got {type(x).__name__}")
             if self._is_sequence(name):
                 yield from ((f"{name}_{k}", y) for k, y in enumerate(x))
             elif not self._is_attribute(name):
@@ -157,7 +177,7 @@ class Invocation:
     def _is_attribute(self, name: str) -> bool:
         """No tensor, though it might be one: None, or a number that takes its dtype from the tensors beside it."""
         holds, x = self.parameters.tensors.get(name), self.arguments[name]
-        return holds is None or x is None or (holds.number and type(x) in (bool, int, float))
+        return holds is None or x is None or (holds.number and type(x) in NUMBERS)
 
     def sizes(self) -> Iterator[tuple[str, int]]:
         """The sizes, with names; those of a sequence as ``name_0, name_1, ..``."""
@@ -225,14 +245,13 @@ class Invocation:
         places = [positional.index(n) if n in positional else n for n in names]
         return result, CachedCall(key, module, [*places, *inputs.arrays[count:]])
 
-    def run_in_place(self, parameter: str) -> None:
-        """As :meth:`run`, into the array that is a parameter's."""
+    def run_into(self, parameter: str, receives: Any) -> Any:
+        """As :meth:`run`, into the array that a parameter holds."""
+        if isinstance(receives, Value) or arrays.is_value(receives):
+            raise ArgumentError(f"{self.op}: {parameter} must be an array that can be written; got {receives!r}")
         inputs = self.inputs()
         _, module = self.module(inputs)
-        receives = self.arguments[parameter]
-        if arrays.is_value(receives):
-            raise ArgumentError(f"{self.op}: {parameter} must be an array that can be written; got {receives!r}")
-        module(*inputs.arrays, out=receives)
+        return module(*inputs.arrays, out=receives)
 
     def inputs(self) -> Inputs:
         """Raises ArgumentError, DeviceError, DTypeError where an operand is no array that a kernel can read."""
@@ -261,7 +280,7 @@ class Invocation:
             if self._is_attribute(n)
         )
         kinds = tuple(
-            (n, v.dtype.name, tuple(d if d < 2 else -1 for d in v.shape))
+            (n, v.dtype.key, tuple(d if d < 2 else -1 for d in v.shape))
             for n, v in zip(inputs.names, inputs.views, strict=True)
         )
         key = (self.function, target, attributes, kinds)
@@ -288,12 +307,14 @@ def _frozen(op: str, name: str, x: Any) -> Hashable:
     """An attribute as part of a key; numbers that are equal but of different types differ."""
     if isinstance(x, (list, tuple)):
         return (type(x).__name__, *(_frozen(op, name, y) for y in x))
-    if isinstance(x, np.generic):
+    if getattr(x, "ndim", None) == 0 and hasattr(x, "item"):
         x = x.item()
     if isinstance(x, float) and x != x:
         return ("float", "nan")
     if isinstance(x, float):
         return ("float", x.hex())
+    if isinstance(x, complex):
+        return ("complex", _frozen(op, name, x.real), _frozen(op, name, x.imag))
     try:
         hash(x)
     except TypeError:
@@ -301,4 +322,4 @@ def _frozen(op: str, name: str, x: Any) -> Hashable:
     return (type(x).__name__, x)
 
 
-__all__ = ["Size", "Tensor", "cache_clear", "cache_info", "eager"]
+__all__ = ["Out", "Size", "Tensor", "cache_clear", "cache_info", "eager"]

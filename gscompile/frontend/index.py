@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gscompile.frontend import core
-from gscompile.frontend.arguments import Operand, axis_of
+from gscompile.frontend import arg_scatter, core
+from gscompile.frontend.arguments import FIRST, Operand, axis_of, one_axis
 from gscompile.frontend.core import GatherOptions, ScatterOptions
 from gscompile.frontend.math import MathOps
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import IndexMap, element_map
+from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.reductions import Reduction
 
 
@@ -19,19 +19,30 @@ class IndexOps(MathOps):
     Common to all of them:
 
     index: any integer dtype; a value means its value, whatever the dtype.
+    dim, axis: two names of one argument, 0 by default.
     bounds: ``"raise"`` (default), ``"clip"``, ``"wrap"``, ``"fill"`` or ``"trust"``; see :mod:`gscompile.ir.bounds`.
     negative: a negative index counts from the end, once.  ``bounds="clip", negative=False`` is NumPy's clip.
+        A slice of several elements along an indexed axis (an XLA window) counts as out of range when a part of it is: ``wrap``
+        takes its start modulo ``extent - size + 1``, so that it stays one slice and does not go round the end.
     fill (gather): what ``bounds="fill"`` gives for a point out of range.
 
     Scatters return a new tensor of data's type; with ``out=`` aliasing data at the call they write in place.
 
-    src: data's dtype; a scalar stands for a tensor of that value.
-    reduction: ``update add sub mul min max mean and or xor logaddexp``.  Duplicates: points that hit one cell are combined in
+    src: data's dtype, and a shape that broadcasts to the points' as in NumPy; a number, Python's or NumPy's, stands for a tensor
+        of that value.
+    reduction: ``update add sub mul min max mean and or xor logaddexp``; frameworks' words for them, ``sum prod amin amax``, are
+        understood.  Duplicates: points that hit one cell are combined in
         row-major order of src; with ``update`` the last one wins.  That is exact and repeatable on llvm for any number of
         threads, though floating-point ``add mul`` with at least 16 points a cell may be taken in several chunks, as many as the
         sizes say, that are combined in order.  On cuda, floating-point ``add sub mul mean logaddexp`` use atomics in no fixed
         order.  ``deterministic=True`` keeps the row-major order everywhere.
-    include_self: whether data's own value takes part where some point hits.
+        ``argmax`` and ``argmin`` give two values: the largest or smallest in each cell, and where it came from, int64 of data's
+        shape: the row-major number, on the axes of index that data does not share, of the first of equal points (with
+        :meth:`scatter`, and :meth:`put` of a 1-D index, the coordinate in src along ``dim``).  NaN beats every number; data's
+        own value, with include_self, beats its equals.  Where none of src stayed, it is the number of such points
+        (``src.shape[dim]``), as in pytorch_scatter.
+    include_self: whether data's own value takes part where some point hits.  Without it the first value that arrives takes its
+        place: with ``sub`` a cell that v0, v1 and v2 hit becomes ``v0 - v1 - v2``.
     unique: a promise that no two points hit one cell.
 
     Errors: ShapeError, DTypeError, ArgumentError when the graph is built; BoundsError when it is run (already when it is
@@ -42,11 +53,12 @@ class IndexOps(MathOps):
         self,
         data: Operand,
         index: Operand,
-        dim: int = 0,
+        dim: int = FIRST,
         *,
+        axis: int = FIRST,
         bounds: str = "raise",
         negative: bool = True,
-        fill: float = 0,
+        fill: complex = 0,
         name: str | None = None,
     ) -> Value:
         """``out[i0, .., iK] = data[i0, .., index[i0, .., iK], .., iK]`` with the index on axis ``dim``.
@@ -55,7 +67,7 @@ class IndexOps(MathOps):
         extent is at most data's.  Result: index's shape, data's dtype.
         """
         d, i = core.data_and_index(self.draft, "gather", data, index)
-        through = element_map(d.rank, axis_of("gather", "dim", dim, d.rank))
+        through = IndexMap.elements(d.rank, axis_of("gather", "dim", one_axis("gather", dim, axis), d.rank))
         options = GatherOptions(bounds=bounds, negative=negative, fill=fill)
         return core.gather(self.draft, "gather", d, i, through, options, name)
 
@@ -68,7 +80,7 @@ class IndexOps(MathOps):
         *,
         bounds: str = "raise",
         negative: bool = True,
-        fill: float = 0,
+        fill: complex = 0,
         name: str | None = None,
     ) -> Value:
         """Index vectors along index's last axis.
@@ -89,12 +101,13 @@ class IndexOps(MathOps):
         self,
         data: Operand,
         index: Operand,
-        axis: int = 0,
+        axis: int = FIRST,
         batch_dims: int = 0,
         *,
+        dim: int = FIRST,
         bounds: str = "raise",
         negative: bool = True,
-        fill: float = 0,
+        fill: complex = 0,
         name: str | None = None,
     ) -> Value:
         """Slices of data along ``axis``: ONNX, NumPy, TensorFlow and OpenVINO Gather.
@@ -103,7 +116,7 @@ class IndexOps(MathOps):
         are shared (equal extents; negative counts from index's rank) and ``batch_dims <= axis``.
         """
         d, i = core.data_and_index(self.draft, "take", data, index)
-        through = core.map_of_take(self.draft, "take", d, i, axis, batch_dims)
+        through = core.map_of_take(self.draft, "take", d, i, one_axis("take", dim, axis), batch_dims)
         options = GatherOptions(bounds=bounds, negative=negative, fill=fill)
         return core.gather(self.draft, "take", d, i, through, options, name)
 
@@ -115,7 +128,7 @@ class IndexOps(MathOps):
         *,
         bounds: str = "raise",
         negative: bool = True,
-        fill: float = 0,
+        fill: complex = 0,
         name: str | None = None,
     ) -> Value:
         """``out[p] = data[map(p)]`` for any :class:`~gscompile.ir.index_map.IndexMap`, XLA's Gather included.
@@ -132,8 +145,9 @@ class IndexOps(MathOps):
         data: Operand,
         index: Operand,
         src: Operand,
-        dim: int = 0,
+        dim: int = FIRST,
         *,
+        axis: int = FIRST,
         reduction: str | Reduction = "update",
         include_self: bool = True,
         bounds: str = "raise",
@@ -148,7 +162,7 @@ class IndexOps(MathOps):
         index's shape.  Result: data's shape and dtype.
         """
         d, i = core.data_and_index(self.draft, "scatter", data, index)
-        through = element_map(d.rank, axis_of("scatter", "dim", dim, d.rank))
+        through = IndexMap.elements(d.rank, axis_of("scatter", "dim", one_axis("scatter", dim, axis), d.rank))
         options = ScatterOptions(
             reduction=reduction,
             include_self=include_self,
@@ -157,7 +171,7 @@ class IndexOps(MathOps):
             unique=unique,
             deterministic=deterministic,
         )
-        return core.scatter(self.draft, "scatter", d, i, src, through, options, name)
+        return arg_scatter.scatter(self.draft, "scatter", d, i, src, through, options, name)
 
     def scatter_nd(
         self,
@@ -190,16 +204,17 @@ class IndexOps(MathOps):
             unique=unique,
             deterministic=deterministic,
         )
-        return core.scatter(self.draft, "scatter_nd", d, i, src, through, options, name)
+        return arg_scatter.scatter(self.draft, "scatter_nd", d, i, src, through, options, name)
 
     def put(
         self,
         data: Operand,
         index: Operand,
         src: Operand,
-        axis: int = 0,
+        axis: int = FIRST,
         batch_dims: int = 0,
         *,
+        dim: int = FIRST,
         reduction: str | Reduction = "update",
         include_self: bool = True,
         bounds: str = "raise",
@@ -214,7 +229,7 @@ class IndexOps(MathOps):
         Result: data's shape and dtype.
         """
         d, i = core.data_and_index(self.draft, "put", data, index)
-        through = core.map_of_take(self.draft, "put", d, i, axis, batch_dims)
+        through = core.map_of_take(self.draft, "put", d, i, one_axis("put", dim, axis), batch_dims)
         options = ScatterOptions(
             reduction=reduction,
             include_self=include_self,
@@ -223,7 +238,7 @@ class IndexOps(MathOps):
             unique=unique,
             deterministic=deterministic,
         )
-        return core.scatter(self.draft, "put", d, i, src, through, options, name)
+        return arg_scatter.scatter(self.draft, "put", d, i, src, through, options, name)
 
     def scatter_map(
         self,
@@ -253,4 +268,4 @@ class IndexOps(MathOps):
             unique=unique,
             deterministic=deterministic,
         )
-        return core.scatter(self.draft, "scatter_map", d, i, src, map, options, name)
+        return arg_scatter.scatter(self.draft, "scatter_map", d, i, src, map, options, name)

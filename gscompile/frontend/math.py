@@ -7,6 +7,9 @@ Python scalar takes the dtype of the tensors beside it.  The exact rule of each 
 Every function is rounded as if it stood alone, with one exception: where the product of two floats is added to something in
 the same kernel, LLVM and nvcc may round once instead of twice (a fused multiply-add), so ``x * w + y`` can differ from
 NumPy's in the last bit, and from that of a graph that stores the product.
+
+Complex numbers add, subtract, multiply and divide by NumPy's formulas, and are ordered by the real part, then by the imaginary
+one.  Functions that are not defined for them say so.
 """
 
 from __future__ import annotations
@@ -129,8 +132,26 @@ class MathOps(GraphBuilder):
         return self.draft.pointwise("neg", x)
 
     def abs(self, x: Operand) -> Value:
-        """The absolute value."""
+        """The absolute value; of a complex number a real one."""
         return self.draft.pointwise("abs", x)
+
+    def conj(self, x: Operand) -> Value:
+        """The complex conjugate; a real number is its own."""
+        return self.draft.pointwise("conj", x)
+
+    def real(self, x: Operand) -> Value:
+        """The real part, in the dtype of a part; a real number is its own."""
+        return self.draft.pointwise("real", x)
+
+    def imag(self, x: Operand) -> Value:
+        """The imaginary part, in the dtype of a part; 0 of a real number."""
+        return self.draft.pointwise("imag", x)
+
+    def angle(self, x: Operand) -> Value:
+        """The angle of a complex number to the positive real axis, in radians."""
+        v = self.draft.as_value("angle", "x", x)
+        # numpy.angle is arctan2(0, x), where 0 makes an integer of a bool
+        return self.draft.pointwise("angle", self.cast(v, "int64") if v.dtype.kind == "b" else v)
 
     def sign(self, x: Operand) -> Value:
         """-1, 0 or 1; NaN stays NaN."""
@@ -241,6 +262,10 @@ class MathOps(GraphBuilder):
         return self.draft.pointwise("where", condition, x, y, weak_against=slice(1, None))
 
     def cast(self, x: Operand, dtype: Any) -> Value:
-        """x in another dtype: floats to integers truncate and saturate (NaN gives 0), wider integers wrap, bool is x != 0."""
+        """x in another dtype.
+
+        Floats to integers truncate and saturate (NaN gives 0), wider integers wrap, bool is x != 0; of a complex number only the
+        real part is taken.
+        """
         value, to = self.draft.as_value("cast", "x", x), named("cast", "dtype", as_dtype, dtype)
         return value if value.dtype == to else self.draft.add(Cast(to.name), [value], TensorType(value.shape, to))

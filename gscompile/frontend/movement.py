@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from gscompile.errors import ArgumentError, DTypeError, ShapeError
-from gscompile.frontend.arguments import Operand, axes_of, axis_of, ints_of, list_of, named, scalar_of
+from gscompile.frontend.arguments import (
+    Operand,
+    axes_of,
+    axis_of,
+    index_of,
+    ints_of,
+    list_of,
+    named,
+    one_or_many,
+    scalar_of,
+)
+from gscompile.frontend.draft import stretch
 from gscompile.frontend.index import IndexOps
 from gscompile.ir.dims import (
     Dim,
@@ -16,12 +28,14 @@ from gscompile.ir.dims import (
     SymDim,
     as_dim,
     as_shape,
+    at_most_one,
     ceildiv,
     dim_max,
     dim_min,
     exact_quotient,
     product,
     shape_str,
+    total,
 )
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.movement import BroadcastTo, Concat, Full, Iota, Pad, Reshape, SizeOf, Slice, Transpose
@@ -29,6 +43,10 @@ from gscompile.ir.types import TensorType, promote
 from gscompile.ir.types import dtype as as_dtype
 
 Key: TypeAlias = slice  # under its own name, since MovementOps has a method called slice
+
+
+CONCAT_PARTS = 32
+"""Parts of one concatenation, each element of which compares its coordinate with where they begin; more are joined in steps."""
 
 
 class MovementOps(IndexOps):
@@ -40,11 +58,11 @@ class MovementOps(IndexOps):
         """Zeros of a shape and dtype."""
         return self._full("zeros", shape, 0, dtype)
 
-    def full(self, shape: Any, value: float, dtype: Any = "float32") -> Value:
+    def full(self, shape: Any, value: complex, dtype: Any = "float32") -> Value:
         """One value everywhere; it must fit the dtype."""
         return self._full("full", shape, value, dtype)
 
-    def _full(self, method: str, shape: Any, value: float, dtype: Any) -> Value:
+    def _full(self, method: str, shape: Any, value: complex, dtype: Any) -> Value:
         result = TensorType(named(method, "shape", as_shape, shape), named(method, "dtype", as_dtype, dtype))
         return self.draft.add(Full(scalar_of(value, result.dtype, method)), [], result)
 
@@ -68,8 +86,8 @@ class MovementOps(IndexOps):
     def reshape(self, x: Operand, shape: Any) -> Value:
         """The same elements in row-major order; one extent may be -1."""
         v = self.draft.as_value("reshape", "x", x)
-        wanted = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else [shape]
-        free = [k for k, d in enumerate(wanted) if isinstance(d, int) and d == -1]
+        wanted = one_or_many(shape)
+        free = [k for k, d in enumerate(wanted) if index_of(d) == -1]
         if len(free) > 1:
             raise ShapeError(f"reshape: at most one extent may be -1; got {tuple(wanted)}")
         total = product(v.shape)
@@ -106,7 +124,8 @@ class MovementOps(IndexOps):
                 continue
             if isinstance(d, int) and isinstance(wanted, int):
                 raise ShapeError(refused)
-            self.draft.require([("==", d, wanted, f"broadcast_to: {shape_str(v.shape)} to {shape_str(out)}")])
+            rule = stretch(d, wanted) if isinstance(d, SymDim) and at_most_one(d) else ("==", d, wanted)
+            self.draft.require([(*rule, f"broadcast_to: {shape_str(v.shape)} to {shape_str(out)}")])
         return self.draft.add(BroadcastTo(), [v], TensorType(out, v.dtype))
 
     def squeeze(self, x: Operand, axis: Any = None) -> Value:
@@ -121,7 +140,7 @@ class MovementOps(IndexOps):
     def unsqueeze(self, x: Operand, axis: Any) -> Value:
         """Add axes of extent 1 at these positions of the result."""
         v = self.draft.as_value("unsqueeze", "x", x)
-        wanted = list(axis) if isinstance(axis, Iterable) else [axis]
+        wanted = one_or_many(axis)
         rank = v.rank + len(wanted)
         new = axes_of("unsqueeze", "axis", wanted, rank)
         old = iter(v.shape)
@@ -177,48 +196,7 @@ class MovementOps(IndexOps):
         starts, steps, extents = zip(*cuts, strict=True) if cuts else ((), (), ())
         return self.draft.add(Slice(starts, steps), [v], TensorType(extents, v.dtype))
 
-    def getitem(self, x: Operand, key: Any) -> Value:
-        """``x[key]``: ints, slices, None and one Ellipsis as in NumPy; an integer tensor gathers along the first axis."""
-        v = self.draft.as_value("getitem", "x", x)
-        if isinstance(key, Value):
-            return self.take(v, key)
-        keys = list(key) if isinstance(key, tuple) else [key]
-        used = sum(k is not None and k is not Ellipsis for k in keys)
-        if sum(k is Ellipsis for k in keys) > 1 or used > v.rank:
-            raise ShapeError(f"getitem: too many indices for shape {shape_str(v.shape)}: {key!r}")
-        if not any(k is Ellipsis for k in keys):
-            keys.append(Ellipsis)
-        cuts: list[tuple[Dim, int, Dim]] = []
-        out: list[Dim] = []
-        for k in keys:
-            if k is None:
-                out.append(1)
-                continue
-            if k is Ellipsis:
-                rest = v.shape[len(cuts) : len(cuts) + v.rank - used]
-                cuts += [(0, 1, d) for d in rest]
-                out += rest
-                continue
-            d = v.shape[len(cuts)]
-            if isinstance(k, slice):
-                cuts.append(self._slice_of(k, d))
-                out.append(cuts[-1][2])
-                continue
-            try:
-                at = operator.index(k)
-            except TypeError:
-                at = None
-            if at is None or isinstance(k, bool):
-                raise ArgumentError(f"getitem: an int, slice, None, Ellipsis or an integer tensor is needed; got {k!r}")
-            if isinstance(d, int) and not -d <= at < d:
-                raise ShapeError(f"getitem: index {at} is out of range on axis {len(cuts)} of {shape_str(v.shape)}")
-            self.draft.require([("<=", at + 1 if at >= 0 else -at, d, f"getitem: index {at} on axis {len(cuts)}")])
-            cuts.append((at if at >= 0 else d + at, 1, 1))
-        whole = all((start, step, extent) == (0, 1, d) for (start, step, extent), d in zip(cuts, v.shape, strict=True))
-        cut = v if whole else self._cut(v, cuts)
-        return cut if tuple(out) == cut.shape else self.draft.add(Reshape(), [cut], TensorType(tuple(out), v.dtype))
-
-    def pad(self, x: Operand, low: Sequence[int], high: Sequence[int], value: float = 0) -> Value:
+    def pad(self, x: Operand, low: Sequence[int], high: Sequence[int], value: complex = 0) -> Value:
         """``low[k]`` elements of ``value`` before axis k and ``high[k]`` after it; negative amounts cut."""
         v = self.draft.as_value("pad", "x", x)
         before, after = ints_of("pad", "low", low), ints_of("pad", "high", high)
@@ -248,16 +226,20 @@ class MovementOps(IndexOps):
         for k, p in enumerate(parts):
             if p.rank != parts[0].rank:
                 raise ShapeError(f"concat: values[{k}] must have rank {parts[0].rank}; got {shape_str(p.shape)}")
-            common = promote(common, p.dtype)
+            common = named("concat", f"values[{k}]", functools.partial(promote, common), p.dtype)
             for i, (d, wanted) in enumerate(zip(p.shape, parts[0].shape, strict=True)):
                 if i != a:
                     self.draft.require([("==", d, wanted, f"concat: values[{k}] on axis {i}")])
         parts = [self.cast(p, common) for p in parts]
-        total: Dim = 0
-        for p in parts:
-            total = p.shape[a] + total
-        out: Shape = (*parts[0].shape[:a], total, *parts[0].shape[a + 1 :])
-        return self.draft.add(Concat(a), parts, TensorType(out, common))
+        while len(parts) > CONCAT_PARTS:
+            parts = [self._joined(parts[k : k + CONCAT_PARTS], a) for k in range(0, len(parts), CONCAT_PARTS)]
+        return self._joined(parts, a)
+
+    def _joined(self, parts: Sequence[Value], a: int) -> Value:
+        """Parts that fit, one after the other along axis ``a``."""
+        first = parts[0]
+        out: Shape = (*first.shape[:a], total(p.shape[a] for p in parts), *first.shape[a + 1 :])
+        return self.draft.add(Concat(a), parts, TensorType(out, first.dtype))
 
     def stack(self, values: Sequence[Operand], axis: int = 0) -> Value:
         """Along a new axis."""

@@ -1,6 +1,6 @@
-"""Which parameters of a function hold tensors, and which sizes: said by their types, ``Tensor`` and ``Size``.
+"""Which parameters of a function hold tensors, sizes, or an array for the result: ``Tensor``, ``Size`` and ``Out``.
 
-Both are ordinary types with a mark, so that type checkers read them too: ``Tensor`` is a value, ``Size`` anything.
+They are ordinary types with a mark, so that type checkers read them too: ``Tensor`` is a value, the others are anything.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ class Mark(Enum):
 
     TENSOR = "tensor"
     SIZE = "size"
+    OUT = "out"
 
 
 Tensor: TypeAlias = Annotated[Value, Mark.TENSOR]  # for a caller also an array of whatever library
 Size: TypeAlias = Annotated[Any, Mark.SIZE]  # an int; in a graph also a symbolic size
+Out: TypeAlias = Annotated[Any, Mark.OUT]  # an array that receives the result, or None; the function itself sees None
 
 
 class Holds(NamedTuple):
@@ -31,11 +33,15 @@ class Holds(NamedTuple):
 
     Attributes:
         sequence: several tensors.
+        only: and never one alone.
         number: a number that takes its dtype from the tensors beside it.
+        nothing: None.
     """
 
     sequence: bool
+    only: bool
     number: bool
+    nothing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +51,13 @@ class Parameters:
     Attributes:
         tensors: those that hold tensors.
         sizes: those that hold sizes, or sequences of them.
+        out: the one that holds the array for the result; empty where there is none.
     """
 
     signature: inspect.Signature
     tensors: Mapping[str, Holds]
     sizes: frozenset[str]
+    out: str
 
     @staticmethod
     def of(function: Callable[..., Any]) -> Parameters:
@@ -58,12 +66,18 @@ class Parameters:
         signature = inspect.signature(function)
         choices = {n: _choices(hints[n]) for n in signature.parameters if n in hints}
         tensors = {
-            n: Holds(Mark.TENSOR in of_many, not {int, float}.isdisjoint(alone))
+            n: Holds(
+                Mark.TENSOR in of_many,
+                Mark.TENSOR not in alone,
+                not {int, float, complex}.isdisjoint(alone),
+                types.NoneType in alone,
+            )
             for n, (alone, of_many) in choices.items()
             if Mark.TENSOR in alone or Mark.TENSOR in of_many
         }
         sizes = frozenset(n for n, (alone, of_many) in choices.items() if Mark.SIZE in alone or Mark.SIZE in of_many)
-        return Parameters(signature, tensors, sizes)
+        out = next((n for n, (alone, _) in choices.items() if Mark.OUT in alone), "")
+        return Parameters(signature, tensors, sizes, out)
 
 
 def _choices(hint: Any) -> tuple[set[Any], set[Any]]:

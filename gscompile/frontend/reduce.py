@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from gscompile.errors import ArgumentError, ShapeError
+from gscompile.errors import DTypeError, ShapeError
+from gscompile.frontend import core
+from gscompile.frontend.arg_scatter import ARGS
 from gscompile.frontend.arguments import Operand, axes_of, axis_of, flag, scalar_of
-from gscompile.frontend.movement import MovementOps
+from gscompile.frontend.core import GatherOptions
+from gscompile.frontend.getitem import GetItemOps
 from gscompile.ir.dims import product, shape_str
 from gscompile.ir.graph import Value
-from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentReduce, reduced_shape
-from gscompile.ir.ops.reductions import FOLDS
+from gscompile.ir.index_map import IndexMap
+from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentArg, SegmentReduce, reduced_shape
+from gscompile.ir.ops.reductions import FOLDS, fold
 from gscompile.ir.ops.scan import Scan
 from gscompile.ir.types import DTYPES, TensorType
 from gscompile.ir.types import dtype as as_dtype
 
 
-class ReduceOps(MovementOps):
+class ReduceOps(GetItemOps):
     """``axis`` is one axis, several, or None for all.  Sums of 16-bit floats accumulate in float32."""
 
     def _reduce(self, name: str, x: Operand, axis: Any, keepdims: bool) -> Value:
@@ -61,6 +65,8 @@ class ReduceOps(MovementOps):
         name = "argmax" if largest else "argmin"
         v = self.draft.as_value(name, "x", x)
         keep, last = flag(name, "keepdims", keepdims), flag(name, "select_last", select_last)
+        if v.dtype.is_complex:
+            raise DTypeError(f"{name}: is not defined for {v.dtype}")
         flat = v if axis is not None else self.reshape(v, (product(v.shape),))
         a = 0 if axis is None else axis_of(name, "axis", axis, v.rank)
         result = TensorType(reduced_shape(flat.shape, (a,), keep), DTYPES["int64"])
@@ -114,27 +120,32 @@ class ReduceOps(MovementOps):
         """Reductions of runs of rows: ``out[s] = reduction of x[offsets[s]:offsets[s + 1]]`` over axis 0.
 
         x: at least one axis, k rows.  offsets: any integer dtype, (n + 1,), each in [0, k]; a run that ends before it
-        begins is empty.  reduction: ``sum prod mean max min any all``, with the dtypes that the methods of these names have.
+        begins is empty.  reduction: ``sum prod mean max min any all``, with the dtypes that the methods of these names have;
+        scatters' words for them are understood.
         empty: the value of an empty run; by default the reduction's identity (0 for a mean).
 
-        Result: (n,) and x's other extents.
+        Result: (n,) and x's other extents.  ``argmax`` and ``argmin`` give two values: the largest or smallest, and the row of x
+        that the first of equals is, int64; for an empty run that is k, and NaN beats every number.
 
         Raises: ArgumentError, DTypeError, ShapeError; BoundsError at the call for an offset that is not in [0, k].
         """
-        op = f"segment_{reduction}"
-        if reduction not in FOLDS:
-            raise ArgumentError(f"segment_reduce: unknown reduction {reduction!r}; known: {', '.join(FOLDS)}")
+        op, arg = "segment_reduce", reduction if isinstance(reduction, str) and reduction in ARGS else None
+        row = fold(reduction if arg is None else arg.removeprefix("arg"), op)
         v, o = self.draft.as_value(op, "x", x), self.draft.as_value(op, "offsets", offsets)
         if v.rank == 0:
             raise ShapeError(f"{op}: x must have at least one axis; got a scalar")
         if o.rank != 1 or o.shape[0] == 0:
             raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(o.shape)}")
-        row = FOLDS[reduction]
-        b = self
         # taking from 0..k gives the offsets themselves, checked
-        inside = b.take(b.iota((v.shape[0] + 1,)), o, negative=False)
+        places = self.iota((v.shape[0] + 1,))
+        inside = core.gather(self.draft, op, places, o, IndexMap.take(1, 1), GatherOptions(negative=False))
         begin, end = inside[:-1], inside[1:]
         result = row.result(v.dtype)
         value = None if empty is None else scalar_of(empty, result, f"{op}: empty")
         rows = TensorType((begin.shape[0], *v.shape[1:]), result)
-        return self.draft.add(SegmentReduce(row, value), [v, begin, end], rows)
+        folded = self.draft.add(SegmentReduce(row, value), [v, begin, end], rows)
+        if arg is None:
+            return folded
+        at = TensorType(rows.shape, DTYPES["int64"])
+        pair = folded, self.draft.add(SegmentArg(ArgReduce(arg == "argmax", 0, False)), [v, begin, end], at)
+        return cast(Value, pair)

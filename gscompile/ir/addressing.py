@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import Bounds, Start, When, excess, in_range, resolve
@@ -26,6 +26,14 @@ class Addressing:
     map: IndexMap
     bounds: Bounds
     negative: bool
+
+    def with_lane(self) -> Addressing:
+        """That of tensors whose elements lie on one more axis, the innermost."""
+        return replace(self, map=self.map.with_lane())
+
+    def in_words(self, words: int) -> Addressing:
+        """Of data whose elements are so many words, on an axis after all others if several."""
+        return self if words == 1 else self.with_lane()
 
     def index_position(self, grid: Coords, component: int) -> list[Expr]:
         """Coordinates in the index tensor: ``grid`` without the vector axis, ``component`` on it."""

@@ -1,5 +1,9 @@
 """What happens to an index that is out of range: one enum, one function.
 
+Other threads may write the index while a call runs, so that each look at it finds another value.  A test says nothing, then, of
+what a later load gives: every coordinate is brought into its axis where it is used, but for ``trust``, whatever was tested
+before.  The step that does it takes the value once.
+
 ``raise``  the call raises :class:`~gscompile.errors.BoundsError`; nothing is read or written out of range.
 ``clip``   the index becomes the nearest valid one.
 ``wrap``   the index is taken modulo the number of valid ones.
@@ -48,8 +52,8 @@ class Start:
 class When(Enum):
     """When the indices of a gather under ``raise`` are found to be in range, or not.
 
-    ``NEVER``: nothing can be raised, so an address is clamped.  ``BEFORE``: addresses are good.  ``MEANWHILE``: an address must
-    be one of data's, and does not matter otherwise, as the result is given up.
+    ``NEVER``: nothing can be raised: an index out of range means the nearest valid one.  ``BEFORE``: those that a nest reads
+    were in range, and no axis is without a valid position.  ``MEANWHILE``: the result is given up where one is not.
     """
 
     NEVER = auto()
@@ -95,13 +99,18 @@ def in_range(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool)
 
 def clamped(v: Expr, count: Expr) -> Expr:
     """The nearest valid start."""
-    return T.maximum(T.minimum(v, count - 1), T.const(0))
+    return T.maximum(T.minimum(_as_read(v), count - 1), T.const(0))
 
 
 def inside(v: Expr, count: Expr) -> Expr:
     """``v`` where it is a valid start, otherwise another one: as an unsigned number a negative one is too large, too."""
     last = T.cast("uint64", T.maximum(count - 1, T.const(0)))
-    return T.cast("int64", T.minimum(T.cast("uint64", v), last))
+    return T.cast("int64", T.minimum(T.cast("uint64", _as_read(v)), last))
+
+
+def _as_read(v: Expr) -> Expr:
+    """What is about to be clamped: hidden where it is loaded, or TVM would leave the clamp out under a condition on that load."""
+    return T.hidden(v) if T.loads_of(v) else v
 
 
 def excess(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool) -> Expr:
@@ -128,12 +137,13 @@ def resolve(
         safe = T.maximum(count, T.const(1))  # an empty axis is reported by its own check, never divided by
         if T.dtype_of(value) == "uint64":
             return Start(T.cast("int64", T.truncmod(value, T.cast("uint64", safe))), None)
-        return Start(T.floormod(T.cast("int64", value), safe), None)
+        # what TVM makes of a floormod contains the value several times
+        return Start(T.once(value, lambda v: T.floormod(T.cast("int64", v), safe)), None)
     v = wrapped(value, size, negative, sliced)
-    if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked is When.BEFORE):
+    if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked is When.BEFORE and not T.loads_of(v)):
         return Start(v, None)
     if policy is Bounds.FILL:
-        return Start(v, T.all_of([T.const(0) <= v, v < count]))
-    if policy is Bounds.RAISE and checked is When.MEANWHILE:
+        return Start(inside(v, count), T.all_of([T.const(0) <= v, v < count]))
+    if policy is Bounds.RAISE and checked is not When.NEVER:
         return Start(inside(v, count), None)
     return Start(clamped(v, count), None)

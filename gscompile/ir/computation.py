@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gscompile.ir import tir as T
 from gscompile.ir.coords import Sizes
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.ops.base import Inline
-from gscompile.ir.ops.elementwise import constant
+from gscompile.ir.ops.elementwise import Scalar, filler
 from gscompile.ir.ops.leaf import Constant
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Expr
@@ -42,30 +43,35 @@ class Computation(Reduction):
         return dtype
 
     def results(self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
-        at = {id(v): x for v, x in zip(self.graph.inputs, [*old, *new], strict=True)}
-        at |= {id(v): constant(item(v), v.dtype) for v in self.graph.constants}
+        at = {id(v): [x] for v, x in zip(self.graph.inputs, [*old, *new], strict=True)}
+        at |= {id(v): [filler(item(v), v.dtype, [])] for v in self.graph.constants}
         for v in self.graph.values:
             if id(v) not in at:
                 assert isinstance(v.op, Inline)
-                elements = [_Scalar(a.type, at[id(a)]) for a in v.args]
-                at[id(v)] = v.op.element(elements, v.type, [], Sizes({}))
-        return [at[id(v)] for v in self.graph.outputs]
+                op, elements = v.op, [_Few(a.type, at[id(a)]) for a in v.args]
+                at[id(v)] = [op.element(elements, v.type, c, Sizes({})) for c in _positions(v.type)]
+        return [at[id(v)][0] for v in self.graph.outputs]
+
+
+def _positions(type: TensorType) -> list[list[Expr]]:
+    """The coordinates of a scalar, or along the only axis of a pair (:mod:`gscompile.ir.pairs`)."""
+    return [[T.const(k)] for k in range(int(str(type.shape[0])))] if type.rank else [[]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Scalar:
-    """An expression as a tensor of no axes."""
+class _Few:
+    """Expressions as a tensor of no axes or of one."""
 
     type: TensorType
-    value: Expr
+    values: Sequence[Expr]
 
     def __call__(self, *coords: Expr) -> Expr:
-        return self.value
+        return self.values[T.constant_value(coords[0]) or 0 if coords else 0]
 
 
-def item(v: Value) -> bool | int | float:
+def item(v: Value) -> Scalar:
     """The number that a constant of no axes holds."""
     assert isinstance(v.op, Constant)
     array = v.op.array
-    found: bool | int | float = array.item() if hasattr(array, "item") else array
+    found: Scalar = array.item() if hasattr(array, "item") else array
     return found

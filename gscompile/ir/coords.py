@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, fold
+from gscompile.ir.reserved import in_code
 from gscompile.ir.tir import Expr, Stmt, Var
 from gscompile.ir.types import TensorType
 
@@ -31,7 +32,7 @@ class Sizes:
     @staticmethod
     def of(names: Sequence[str]) -> Sizes:
         """Fresh variables for these names."""
-        return Sizes({n: T.var(n) for n in names})
+        return Sizes({n: T.var(in_code(n)) for n in names})
 
     def __call__(self, dim: Dim) -> Expr:
         return fold(dim, self.variables.__getitem__, T.const, _EXPR_OPS)

@@ -9,15 +9,24 @@ Nothing here depends on TVM: a deployed module's loader can evaluate shapes with
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from gscompile.errors import ShapeError
 
 Dim: TypeAlias = Union[int, "SymDim"]
 Shape: TypeAlias = tuple[Dim, ...]
+
+INT64_MAX = (1 << 63) - 1
+MAX_TERMS = 1024
+"""Terms of a dimension; what reads or writes a formula recurses over them."""
+MAX_DEGREE = 63
+"""Factors of a term: more overflow int64 if each is at least 2."""
+MAX_DEPTH = 32
+"""Divisions, maxima and minima within one another."""
 
 if TYPE_CHECKING:
     Atom: TypeAlias = str | "Opaque"
@@ -31,6 +40,10 @@ class Opaque:
     kind: str
     lhs: Dim
     rhs: Dim
+    depth: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "depth", 1 + max(_depth(self.lhs), _depth(self.rhs)))
 
     def __str__(self) -> str:
         if self.kind == "floordiv":
@@ -75,7 +88,10 @@ class SymDim:
         return (self * -1) + other
 
     def __mul__(self, other: Dim) -> Dim:
-        return _collect([(tuple(sorted(a + b, key=str)), x * y) for a, x in self.terms for b, y in _terms(other)])
+        others = _terms(other)
+        if len(self.terms) * len(others) > MAX_TERMS * 16:  # not even multiplied out
+            raise ShapeError(f"a size would be a product of sums of {len(self.terms)} and {len(others)} terms")
+        return _collect([(tuple(sorted(a + b, key=str)), x * y) for a, x in self.terms for b, y in others])
 
     __rmul__ = __mul__
 
@@ -129,11 +145,31 @@ def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
         return 0
     if len(kept) == 1 and kept[0][0] == ():
         return kept[0][1]
+    if len(kept) > MAX_TERMS:
+        raise ShapeError(f"a size would be a sum of {len(kept)} terms; the limit is {MAX_TERMS}")
+    for monomial, coefficient in kept:
+        if abs(coefficient) > INT64_MAX:
+            raise ShapeError(f"a size would have the factor {coefficient}, which int64 cannot hold")
+        if len(monomial) > MAX_DEGREE:
+            raise ShapeError(
+                f"a size would be a product of {len(monomial)} sizes; the limit is {MAX_DEGREE}, above which int64 overflows"
+            )
     return SymDim(tuple(kept))
 
 
 def _atom(atom: Opaque) -> SymDim:
+    if atom.depth > MAX_DEPTH:
+        raise ShapeError(
+            f"a size would be a formula of more than {MAX_DEPTH} divisions, maxima or minima within one another"
+        )
     return SymDim((((atom,), 1),))
+
+
+def _depth(dim: Dim) -> int:
+    """How many operations that stay unexpanded stand within one another."""
+    if isinstance(dim, int):
+        return 0
+    return max((a.depth for monomial, _ in dim.terms for a in monomial if isinstance(a, Opaque)), default=0)
 
 
 def exact_quotient(a: Dim, b: Dim) -> Dim | None:
@@ -160,7 +196,12 @@ def dim_max(a: Dim, b: Dim) -> Dim:
     difference = a - b
     if isinstance(difference, int):
         return a if difference >= 0 else b
-    return _atom(Opaque("max", *_ordered(a, b)))
+    a, b = _ordered(a, b)
+    inner = _shifted(a, b, "max")
+    if inner is not None:
+        x, least = inner
+        return dim_max(x, b) if b >= least else a  # type: ignore[operator]
+    return _atom(Opaque("max", a, b))
 
 
 def dim_min(a: Dim, b: Dim) -> Dim:
@@ -168,7 +209,59 @@ def dim_min(a: Dim, b: Dim) -> Dim:
     difference = a - b
     if isinstance(difference, int):
         return a if difference <= 0 else b
-    return _atom(Opaque("min", *_ordered(a, b)))
+    a, b = _ordered(a, b)
+    inner = _shifted(a, b, "min")
+    if inner is not None:
+        x, most = inner
+        return dim_min(x, b) if b <= most else a  # type: ignore[operator]
+    return _atom(Opaque("min", a, b))
+
+
+def at_most_one(dim: Dim) -> bool:
+    """Whether an extent is 0 or 1 whatever the sizes are, as that of ``x[:1]`` is."""
+    bound = dim if isinstance(dim, int) else _upper_bound(dim)
+    return bound is not None and bound <= 1
+
+
+def _upper_bound(dim: Dim) -> int | None:
+    """What a dimension is never above, where that can be told; sizes are not negative."""
+    if isinstance(dim, int):
+        return dim
+    total = 0
+    for monomial, coefficient in dim.terms:
+        if coefficient < 0 and monomial and all(isinstance(atom, str) for atom in monomial):
+            continue  # at most 0
+        bound = _bound_of(monomial) if coefficient > 0 or not monomial else None
+        if bound is None:
+            return None
+        total += coefficient * bound
+    return total
+
+
+def _bound_of(monomial: Monomial) -> int | None:
+    """What a product of atoms is never above: of none, 1; of a single minimum or maximum, what follows from its sides."""
+    if not monomial:
+        return 1
+    (atom, *others) = monomial
+    if others or isinstance(atom, str) or atom.kind == "floordiv":
+        return None
+    sides = [b for b in (_upper_bound(atom.lhs), _upper_bound(atom.rhs)) if b is not None]
+    if len(sides) < (1 if atom.kind == "min" else 2):
+        return None
+    return min(sides) if atom.kind == "min" else max(sides)
+
+
+def _shifted(a: Dim, b: Dim, kind: str) -> tuple[Dim, int] | None:
+    """``(x + k, c + k)`` where ``b`` is a number and ``a`` is ``max(x, c) + k``, or of that other kind; otherwise None."""
+    if isinstance(a, int) or not isinstance(b, int):
+        return None
+    (monomial, coefficient), *rest = a.terms
+    if len(monomial) != 1 or coefficient != 1 or any(m for m, _ in rest):
+        return None
+    (atom,), shift = monomial, sum(k for _, k in rest)
+    if isinstance(atom, str) or atom.kind != kind or not isinstance(atom.rhs, int):
+        return None
+    return atom.lhs + shift, atom.rhs + shift
 
 
 def _ordered(a: Dim, b: Dim) -> tuple[Dim, Dim]:
@@ -188,6 +281,11 @@ def product(dims: Iterable[Dim]) -> Dim:
     for d in dims:
         total = total * d
     return total
+
+
+def total(dims: Iterable[Dim]) -> Dim:
+    """The sum of dimensions; 0 for none."""
+    return _collect(term for d in dims for term in _terms(d))
 
 
 def symbols(dim: Dim) -> frozenset[str]:
@@ -263,17 +361,20 @@ def as_dim(d: object) -> Dim:
         return d
     if isinstance(d, str):
         return SymDim.var(d)
-    if isinstance(d, bool) or not hasattr(d, "__index__"):
-        raise ShapeError(f"a dimension must be an int or a str; got {d!r}")
-    value = d.__index__()
+    try:
+        if isinstance(d, bool) or "bool" in str(getattr(d, "dtype", "")):
+            raise TypeError
+        value = operator.index(d)  # type: ignore[arg-type]
+    except TypeError:
+        raise ShapeError(f"a dimension must be an int or a str; got {d!r}") from None
     if value < 0:
         raise ShapeError(f"a dimension must not be negative; got {value}")
-    return int(value)
+    return value
 
 
 def as_shape(shape: object) -> Shape:
     """A user's shape: one dimension, or an iterable of them."""
-    if isinstance(shape, (str, SymDim)) or (hasattr(shape, "__index__") and not hasattr(shape, "__iter__")):
+    if isinstance(shape, (str, SymDim)) or (hasattr(shape, "__index__") and not getattr(shape, "ndim", 0)):
         return (as_dim(shape),)
     try:
         return tuple(as_dim(d) for d in shape)  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -160,6 +160,11 @@ class Value:
     def __ge__(self, other: Any) -> Value:
         return self.builder.pointwise("ge", self, other)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise GraphError(
+            f"{self.name} is a value of a builder: neither is copied or pickled, but a graph or a module is"
+        )
+
     __hash__ = object.__hash__
     __array_ufunc__ = None  # a NumPy array on the left leaves the operation to this class
 
@@ -171,6 +176,12 @@ class Value:
 
     def __getitem__(self, key: Any) -> Value:
         return self.builder.getitem(self, key)
+
+
+def line(v: Value) -> str:
+    """A value's name, type and operator, with what this is applied to."""
+    inner = ", ".join([*(a.name for a in v.args), *filter(None, [v.op.attributes()])])
+    return f"{v.name}: {v.type} = {v.op.name if isinstance(v.op, Input) else f'{v.op.name}({inner})'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +212,64 @@ class Graph:
         """The symbolic sizes, sorted."""
         return shape_symbols(*(v.shape for v in self.values))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A row for each value, so that no recursion follows the arguments; builders stay behind."""
+        number = {id(v): k for k, v in enumerate(self.values)}
+        rows = [(v.name, v.type, v.op, tuple(number[id(a)] for a in v.args), v.scope) for v in self.values]
+        return _loaded, (self.name, rows, [number[id(v)] for v in self.outputs], self.constraints)
+
     def __str__(self) -> str:
         head = ", ".join(f"{v.name}: {v.type}" for v in self.inputs)
         lines = [f"{self.name}({head})"]
         for v in self.values:
             if isinstance(v.op, Input):
                 continue
-            inner = ", ".join([*(a.name for a in v.args), *filter(None, [v.op.attributes()])])
-            lines.append(f"  {v.name}: {v.type} = {v.op.name}({inner})")
+            lines.append(f"  {line(v)}")
         lines.append("  return " + ", ".join(f"{v.name}: {v.dtype}{shape_str(v.shape)}" for v in self.outputs))
         return "\n".join(lines)
+
+
+class _Finished:
+    """What stands for the builder of a graph that was copied or loaded."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def pointwise(self, function: str, *operands: Any) -> Value:
+        raise GraphError(f"{function}: the graph {self.name!r} was copied or loaded, and takes no more values")
+
+    def getitem(self, x: Any, key: Any) -> Value:
+        return self.pointwise("slice")
+
+
+def _loaded(
+    name: str,
+    rows: Sequence[tuple[str, TensorType, Operator, tuple[int, ...], str]],
+    outputs: Sequence[int],
+    constraints: tuple[Constraint, ...],
+) -> Graph:
+    builder = _Finished(name)
+    values: list[Value] = []
+    for value, result, op, args, scope in rows:
+        values.append(Value(value, result, op, tuple(values[k] for k in args), builder, scope))
+    return Graph(name, tuple(values), tuple(values[k] for k in outputs), constraints)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A graph made of another one.
+
+    Attributes:
+        origin: id of one of its values -> the value of the other graph that it stands for, or is a part of.
+    """
+
+    graph: Graph
+    origin: Mapping[int, Value]
+
+    @staticmethod
+    def unchanged(graph: Graph) -> Rewritten:
+        return Rewritten(graph, {id(v): v for v in graph.values})
+
+    def after(self, first: Rewritten) -> Rewritten:
+        """This of a graph that another rewriting made, as one of what that began with."""
+        return Rewritten(self.graph, {k: first.origin[id(v)] for k, v in self.origin.items()})

@@ -118,6 +118,150 @@ class IndexMap:
                     f"index map: an indexed window needs its size in window_sizes; got {self.window_sizes}"
                 )
 
+    # -- the maps that operators use
+
+    @staticmethod
+    def elements(rank: int, dim: int) -> IndexMap:
+        """``data[i0, .., index[i0, .., iK], .., iK]``: axis ``dim`` is indexed, every other axis shared.
+
+        torch.gather, ONNX GatherElements, CINN gather (design document, 1.1); the builder's ``gather`` and ``scatter``.
+
+        Args:
+            rank: of data, and of the index.
+        """
+        (at,) = _axes("dim", [dim], rank)
+        sources: tuple[Source, ...] = tuple(Indexed(0) if a == at else Shared(a) for a in range(rank))
+        return IndexMap(sources, tuple(("index", a) for a in range(rank)))
+
+    @staticmethod
+    def take(rank: int, index_rank: int, axis: int = 0, batch_dims: int = 0) -> IndexMap:
+        """``data[b.., i.., index[b.., j..], k..]`` at the point ``[b.., i.., j.., k..]``: the slices along ``axis``.
+
+        numpy.take, ONNX, OpenVINO and TensorFlow Gather (whose ``batch_dims`` these are); the builder's ``take`` and ``put``.
+
+        Args:
+            rank, index_rank: of data and of the index.
+            batch_dims: how many leading axes, at most ``axis``, data and index share.
+        """
+        (at,) = _axes("axis", [axis], rank)
+        if not 0 <= batch_dims <= min(at, index_rank):
+            raise ShapeError(f"index map: batch_dims must be in [0, {min(at, index_rank)}]; got {batch_dims}")
+        sources: list[Source] = [Shared(a) for a in range(batch_dims)]
+        sources += [Indexed(0) if a == at else Window(a - batch_dims - (a > at)) for a in range(batch_dims, rank)]
+        windows: list[Place] = [("window", w) for w in range(rank - batch_dims - 1)]
+        grid: list[Place] = [("index", j) for j in range(index_rank)]
+        before = at - batch_dims
+        layout = (*grid[:batch_dims], *windows[:before], *grid[batch_dims:], *windows[before:])
+        return IndexMap(tuple(sources), layout)
+
+    @staticmethod
+    def nd(rank: int, index_rank: int, components: int, batch_dims: int = 0, *, vector_axis: int = -1) -> IndexMap:
+        """``data[b.., index[b.., j.., 0], .., index[b.., j.., m - 1], k..]`` at ``[b.., j.., k..]``: slices at index vectors.
+
+        ONNX and TensorFlow GatherND; MXNet and TVM topi read the vector along the outermost axis, ``vector_axis=0``; the
+        builder's ``gather_nd`` and ``scatter_nd``.
+
+        Args:
+            rank, index_rank: of data and of the index.
+            components: m, the length of the index vectors.
+            batch_dims: how many leading axes data and index share.
+            vector_axis: the axis of the index that the vectors lie along.
+        """
+        (vector,) = _axes("vector_axis", [vector_axis], index_rank)
+        first = batch_dims + components
+        if not 0 <= batch_dims <= min(rank, index_rank - 1) or not batch_dims <= first <= rank:
+            raise ShapeError(
+                f"index map: index vectors of length {components} after {batch_dims} batch axes need data of rank at least "
+                f"{first} and an index of rank above {batch_dims}; got {rank} and {index_rank}"
+            )
+        grid = [j for j in range(index_rank) if j != vector]
+        sources: list[Source] = [Shared(grid[a]) for a in range(batch_dims)]
+        sources += [Indexed(k) for k in range(components)]
+        sources += [Window(w) for w in range(rank - first)]
+        layout: list[Place] = [("index", j) for j in grid]
+        layout += [("window", w) for w in range(rank - first)]
+        return IndexMap(tuple(sources), tuple(layout), vector)
+
+    @staticmethod
+    def nd_dims(rank: int, dims: Sequence[int]) -> IndexMap:
+        """The axes ``dims`` from index vectors along the index's last axis, every other axis shared.
+
+        CINN gather_nd (design document, 1.2); the builder's ``gather_nd`` and ``scatter_nd`` with ``dims``.
+
+        Args:
+            rank: of data; the index has one axis more.
+        """
+        order = {d: k for k, d in enumerate(_axes("dims", dims, rank))}
+        sources: tuple[Source, ...] = tuple(Indexed(order[a]) if a in order else Shared(a) for a in range(rank))
+        return IndexMap(sources, tuple(("index", a) for a in range(rank)), vector_axis=rank)
+
+    @staticmethod
+    def xla(
+        rank: int,
+        index_rank: int,
+        *,
+        offset_dims: Sequence[int],
+        collapsed_slice_dims: Sequence[int] = (),
+        operand_batching_dims: Sequence[int] = (),
+        start_indices_batching_dims: Sequence[int] = (),
+        start_index_map: Sequence[int],
+        index_vector_dim: int,
+        slice_sizes: Sequence[Dim],
+    ) -> IndexMap:
+        """Slices at index vectors, by the dimension numbers of StableHLO's ``gather`` (its specification has the formula).
+
+        Those of its ``scatter`` have other names: update_window_dims are offset_dims, inserted_window_dims collapsed_slice_dims,
+        input_batching_dims operand_batching_dims, scatter_indices_batching_dims start_indices_batching_dims,
+        scatter_dims_to_operand_dims start_index_map; and slice_sizes are the extents of a slice of updates.
+
+        Args:
+            rank, index_rank: of data and of the index.
+            offset_dims: the axes of the points that hold a slice, in the order of data's axes.
+            collapsed_slice_dims: axes of data on which a slice has one element, and the points have no axis.
+            operand_batching_dims, start_indices_batching_dims: axes of data and of the index that go together.
+            start_index_map: the axis of data that each component is for.
+            index_vector_dim: the axis of the index that the vectors lie along; ``index_rank`` for vectors of one component.
+            slice_sizes: the extents of a slice, one for each axis of data.
+        """
+        if len(slice_sizes) != rank:
+            raise ShapeError(
+                f"index map: slice_sizes must have {rank} entries, one for each axis of data; got {slice_sizes}"
+            )
+        if len(operand_batching_dims) != len(start_indices_batching_dims):
+            raise ShapeError(
+                "index map: operand_batching_dims and start_indices_batching_dims must be equally many; "
+                f"got {tuple(operand_batching_dims)} and {tuple(start_indices_batching_dims)}"
+            )
+        component = {a: k for k, a in enumerate(start_index_map)}
+        shared = dict(zip(operand_batching_dims, start_indices_batching_dims, strict=True))
+        kept = [a for a in range(rank) if a not in shared and a not in collapsed_slice_dims]
+        if len(kept) != len(offset_dims):
+            raise ShapeError(f"index map: offset_dims must have {len(kept)} entries; got {tuple(offset_dims)}")
+        sources: list[Source] = []
+        for a in range(rank):
+            if a in shared:
+                sources.append(Shared(shared[a]))
+            elif a in collapsed_slice_dims:
+                sources.append(Indexed(component[a]) if a in component else Fixed())
+            else:
+                w = kept.index(a)
+                sources.append(Indexed(component[a], window=w) if a in component else Window(w))
+        grid = iter(j for j in range(index_rank) if j != index_vector_dim)
+        place = {d: w for w, d in enumerate(offset_dims)}
+        points = len(offset_dims) + index_rank - (index_vector_dim < index_rank)
+        layout: list[Place] = [("window", place[d]) if d in place else ("index", next(grid, -1)) for d in range(points)]
+        vector = index_vector_dim if index_vector_dim < index_rank else None
+        return IndexMap(tuple(sources), tuple(layout), vector, tuple(slice_sizes[a] for a in kept))
+
+    # -- what follows from it
+
+    def with_lane(self) -> IndexMap:
+        """The map of tensors whose elements lie on one more axis, the innermost of data and of the points."""
+        w = len(self.window_sizes)
+        return IndexMap(
+            (*self.sources, Window(w)), (*self.layout, ("window", w)), self.vector_axis, (*self.window_sizes, None)
+        )
+
     @property
     def rank(self) -> int:
         """Rank of data."""
@@ -219,53 +363,12 @@ def undecided(rules: Sequence[tuple[str, Dim, Dim, str]]) -> list[tuple[str, Dim
     return kept
 
 
-# -- the maps that operators use --------------------------------------------------------------------------------------
-
-
-def element_map(rank: int, dim: int) -> IndexMap:
-    """torch.gather, ONNX GatherElements, CINN gather: axis ``dim`` indexed, every other axis shared."""
-    sources: tuple[Source, ...] = tuple(Indexed(0) if a == dim else Shared(a) for a in range(rank))
-    return IndexMap(sources, tuple(("index", a) for a in range(rank)))
-
-
-def nd_dims_map(rank: int, dims: Sequence[int]) -> IndexMap:
-    """CINN gather_nd with ``dims``: those axes from the index vector (last axis of the index), every other shared."""
-    order = {d: k for k, d in enumerate(dims)}
-    sources: tuple[Source, ...] = tuple(Indexed(order[a]) if a in order else Shared(a) for a in range(rank))
-    return IndexMap(sources, tuple(("index", a) for a in range(rank)), vector_axis=rank)
-
-
-def nd_map(rank: int, index_rank: int, components: int, batch_dims: int = 0, vector_axis: int = -1) -> IndexMap:
-    """ONNX and TensorFlow GatherND: ``batch_dims`` axes shared, the next ``components`` indexed, the rest windows.
-
-    MXNet and TVM topi read the vector along the outermost axis: ``vector_axis=0``.
-    """
-    vector_axis %= index_rank
-    grid = [j for j in range(index_rank) if j != vector_axis]
-    first = batch_dims + components
-    sources: list[Source] = [Shared(grid[a]) for a in range(batch_dims)]
-    sources += [Indexed(k) for k in range(components)]
-    sources += [Window(w) for w in range(rank - first)]
-    layout: list[Place] = [("index", j) for j in grid]
-    layout += [("window", w) for w in range(rank - first)]
-    return IndexMap(tuple(sources), tuple(layout), vector_axis)
-
-
-def take_map(rank: int, index_rank: int, axis: int, batch_dims: int = 0) -> IndexMap:
-    """ONNX, TensorFlow, OpenVINO Gather: batch axes shared, ``axis`` indexed, the rest windows, index axes at ``axis``."""
-    sources: list[Source] = []
-    before: list[Place] = []
-    after: list[Place] = []
-    window = 0
-    for a in range(rank):
-        if a < batch_dims:
-            sources.append(Shared(a))
-        elif a == axis:
-            sources.append(Indexed(0))
-        else:
-            sources.append(Window(window))
-            (before if a < axis else after).append(("window", window))
-            window += 1
-    batch: list[Place] = [("index", j) for j in range(batch_dims)]
-    rest: list[Place] = [("index", j) for j in range(batch_dims, index_rank)]
-    return IndexMap(tuple(sources), tuple(batch + before + rest + after))
+def _axes(argument: str, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Axes as numbers in ``[0, rank)``, each once."""
+    for a in axes:
+        if not -rank <= a < rank:
+            raise ShapeError(f"index map: {argument} must be in [{-rank}, {rank - 1}] for rank {rank}; got {a}")
+    found = tuple(a % rank for a in axes)
+    if len(set(found)) != len(found):
+        raise ShapeError(f"index map: {argument} names an axis twice: {tuple(axes)}")
+    return found

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords
 from gscompile.ir.dims import Dim, Shape, product
-from gscompile.ir.tir import Buffer, Expr
+from gscompile.ir.status import FAILED
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 
 
@@ -22,7 +23,8 @@ class Nest(ABC):
 
     Attributes:
         name: the value's that it computes.
-        check: the index check that a rule may take over, where nothing has run it yet; see :class:`schedules.rule.Checked`.
+        check: the index check that a rule may take over, where nothing has run it yet; see
+            :class:`gscompile.schedules.rule.Checked`.
         in_place: true at run time where the output already holds what the nest starts from; None if that cannot be.
     """
 
@@ -50,7 +52,7 @@ class MapNest(Nest):
         cost: rough scalar instructions per cell.
         loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
         check: of a gather: its index check.
-        clamped: of a gather with a check: ``element`` with every index clamped, safe where the check has not run.
+        clamped: of a gather with a check: ``element``, but safe where the check has not run: on axes without a valid position.
         grid: of a gather: the grid position whose index a cell uses.
     """
 
@@ -114,11 +116,37 @@ class ReduceNest(Nest):
 
 
 @dataclass(frozen=True, slots=True)
+class RowNest(Nest):
+    """A statement for each row, which stores that row's cells one after the other and no others.
+
+    Attributes:
+        rows: the box of rows.
+        elements: how many cells all rows have.
+        registers: dtype and number of the values that go along a row.
+        row: (row, a buffer of the registers, that nothing is known of) -> the statement.
+    """
+
+    name: str
+    rows: Shape
+    elements: Dim
+    registers: tuple[DType, int]
+    row: Callable[[Coords, Buffer], Stmt]
+    cost: int
+
+    @property
+    def work(self) -> Dim:
+        return self.elements * max(self.cost, 1)
+
+    @property
+    def reads(self) -> Dim:
+        return self.elements
+
+
+@dataclass(frozen=True, slots=True)
 class CheckNest(Nest):
     """Find the first index that is not ``valid`` and record it in ``status``.
 
-    ``status`` holds int64: whether anything failed, then for each check the smallest row-major position in the index tensor
-    that failed (INT64_MAX: none) and the value there.
+    What ``status`` holds is said in :mod:`gscompile.ir.status`.
 
     Attributes:
         grid: extents of the index tensor without its vector axis.
@@ -153,13 +181,9 @@ class CheckNest(Nest):
 
 def status_failed(status: Buffer) -> Expr:
     """Whether some check has failed."""
-    return T.load(status, T.const(0)) != 0
+    return T.load(status, T.const(FAILED)) != 0
 
 
-def status_position(slot: int) -> Expr:
-    """Where a check's position stands in the status buffer; its value follows."""
-    return T.const(1 + 2 * slot)
-
-
-def status_length(checks: int) -> int:
-    return 1 + 2 * checks
+def fail(status: Buffer) -> Stmt:
+    """Report that a check has failed."""
+    return T.store(status, [T.const(FAILED)], T.const(1))

@@ -10,7 +10,7 @@ All loop variables and coordinates are int64: tables of more than 2^31 elements 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,11 +20,14 @@ from tvm import ir, s_tir, te, tirx
 from tvm.sym import Analyzer
 from tvm.tirx.compilation_pipeline import default_tir_pipeline, register_tir_pipeline
 
+from gscompile.ir.reserved import in_code
+
 Expr: TypeAlias = Any  # tvm's PrimExpr; its Python classes carry no usable types
 Stmt: TypeAlias = Any
 Buffer: TypeAlias = Any
 Var: TypeAlias = Any
 PrimFunc: TypeAlias = Any
+GlobalVar: TypeAlias = Any
 
 INT64_MAX = (1 << 63) - 1
 
@@ -102,19 +105,19 @@ def maximum(a: Expr, b: Expr) -> Expr:
 
 
 def floordiv(a: Expr, b: Any) -> Expr:
-    return tirx.floordiv(_rising(a), b)
+    return tirx.floordiv(_rising(a), _wide(b))
 
 
 def floormod(a: Expr, b: Any) -> Expr:
-    return tirx.floormod(_rising(a), b)
+    return tirx.floormod(_rising(a), _wide(b))
 
 
 def truncdiv(a: Expr, b: Any) -> Expr:
-    return tirx.truncdiv(a, b)
+    return tirx.truncdiv(a, _wide(b))
 
 
 def truncmod(a: Expr, b: Any) -> Expr:
-    return tirx.truncmod(a, b)
+    return tirx.truncmod(a, _wide(b))
 
 
 def quotient(a: Expr, b: Expr) -> Expr:
@@ -134,6 +137,24 @@ def remainder(a: Expr, b: Expr) -> Expr:
 def hidden(x: Expr) -> Expr:
     """An integer behind a ``^ 0`` that TVM's simplifier does not look through."""
     return tirx.BitwiseXor(x, tirx.const(0, dtype_of(x)))
+
+
+def _wide(x: Any) -> Expr:
+    """A divisor or a loop's extent, hidden where it is a literal that no int32 holds.
+
+    NarrowDataType of TVM 0.27 makes int32 of what divides into few, and of the extent of a loop whose last step fits: 2^31.
+    """
+    known = x if isinstance(x, int) else int(x.value) if isinstance(x, tirx.IntImm) else 0
+    return hidden(const(known, dtype_of(x) if not isinstance(x, int) else "int64")) if known >= 1 << 31 else x
+
+
+def once(value: Expr, body: Callable[[Expr], Expr]) -> Expr:
+    """An expression of an integer that is loaded once, however often the expression contains it."""
+    if not loads_of(value):
+        return body(value)
+    v = tirx.Var("once", dtype_of(value))
+    # hidden, since TVM fails where it finds two different bounds for a variable, under a condition and without
+    return tirx.Let(v, hidden(value), body(v))
 
 
 def uncast(x: Expr) -> Expr:
@@ -290,12 +311,18 @@ def pointer(name: str, dtype: str) -> Var:
 
 def buffer(name: str, shape: Sequence[Any], dtype: str, *, align: int, scope: str = "global") -> Buffer:
     """A buffer variable; ``align`` is what the code may assume of its address, in bytes."""
-    return tirx.decl_buffer([int64(s) for s in shape], dtype, name, data_alignment=align, layout=None, scope=scope)
+    extents, name = [int64(s) for s in shape], in_code(name)
+    return tirx.decl_buffer(extents, dtype, name, data_alignment=align, layout=None, scope=scope)
 
 
 def declare(buf: Buffer, data: Expr) -> Stmt:
     """Bind a buffer to an address."""
     return tirx.DeclBuffer(buf, data=data)
+
+
+def declared(stmt: Stmt) -> tuple[Buffer, Expr]:
+    """The buffer and the address of a :func:`declare`."""
+    return stmt.buffer, stmt.data
 
 
 def offset_pointer(pointer_var: Var, byte_offset: Expr) -> Expr:
@@ -350,11 +377,6 @@ def evaluate(x: Expr) -> Stmt:
     return tirx.Evaluate(x)
 
 
-def return_(x: Expr) -> Stmt:
-    """End the function, whose result is ``x``."""
-    return tirx.Return(x)
-
-
 def if_(condition: Expr | None, then: Stmt, otherwise: Stmt | None = None) -> Stmt:
     """``then`` where the condition holds; a condition of None always holds."""
     return then if condition is None else tirx.IfThenElse(condition, then, otherwise)
@@ -366,9 +388,14 @@ def let(name: str, value: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
     return seq(tirx.Bind(v, value), body(v))
 
 
+def bind(variable: Var, value: Expr) -> Stmt:
+    """Give a variable its value, for the statements that follow."""
+    return tirx.Bind(variable, value)
+
+
 def _loop(extent: Any, body: Body, name: str, kind: Any, start: Any = 0) -> Stmt:
     v = tirx.Var(name, "int64")
-    return tirx.For(v, int64(start), int64(extent), kind, body(v), None)
+    return tirx.For(v, int64(start), int64(_wide(extent)), kind, body(v), None)
 
 
 def for_(extent: Any, body: Body, name: str = "i") -> Stmt:
@@ -377,8 +404,14 @@ def for_(extent: Any, body: Body, name: str = "i") -> Stmt:
 
 
 def for_range(lo: Expr, hi: Expr, body: Body, name: str = "i") -> Stmt:
-    """A serial loop over ``[lo, hi)``; no iteration where ``hi <= lo``."""
-    return _loop(hi - lo, lambda k: body(lo + k), name, tirx.ForKind.SERIAL)
+    """A serial loop over ``[lo, hi)``; no iteration where ``hi <= lo``.  Ends that are loaded are loaded once."""
+
+    def loop(lo: Expr, hi: Expr) -> Stmt:
+        return _loop(hi - lo, lambda k: body(lo + k), name, tirx.ForKind.SERIAL)
+
+    if not loads_of(lo) and not loads_of(hi):
+        return loop(lo, hi)
+    return let(f"{name}_begin", lo, lambda a: let(f"{name}_end", hi, lambda b: loop(a, b)))
 
 
 def parallel(extent: Any, body: Body, name: str = "t") -> Stmt:
@@ -406,15 +439,52 @@ def prim_func(name: str, params: Sequence[Var], body: Stmt, device_type: int) ->
 
     TVM reads the device of a function off its tensor parameters; with raw addresses it has to be told (1: CPU, 2: cuda).
     """
-    zero = tirx.const(0, "int32")
-    for key, value in [("device_type", tirx.const(device_type, "int32")), ("device_id", zero)]:
-        body = tirx.AttrStmt(ir.StringImm("default"), key, value, body)
-    f = tirx.PrimFunc(list(params), body)
+    f = tirx.PrimFunc(list(params), _on_device(body, device_type))
     return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True)
 
 
-def module(funcs: dict[str, PrimFunc]) -> Any:
-    return tvm.IRModule(funcs)
+def _on_device(body: Stmt, device_type: int) -> Stmt:
+    zero = tirx.const(0, "int32")
+    for key, value in [("device_type", tirx.const(device_type, "int32")), ("device_id", zero)]:
+        body = tirx.AttrStmt(ir.StringImm("default"), key, value, body)
+    return body
+
+
+def private_func(params: Sequence[Var], body: Stmt, device_type: int) -> PrimFunc:
+    """A function that only others of its module call, see :func:`call_function`; otherwise as :func:`prim_func`."""
+    # TVM leaves a function with a number that says whether a parallel loop has failed
+    f = tirx.PrimFunc(list(params), _on_device(body, device_type), ir.PrimType("int32"))
+    return f.with_attr("tirx.noalias", True)
+
+
+def global_var(name: str) -> GlobalVar:
+    """The name of a function in its module."""
+    return ir.GlobalVar(name)
+
+
+def call_function(function: GlobalVar, arguments: Sequence[Expr]) -> Stmt:
+    """Call a :func:`private_func`, and return from this one too if it has failed."""
+    failed = ir.Call(function, list(arguments), ret_ty=ir.PrimType("int32")) != 0
+    return tirx.IfThenElse(failed, tirx.Return(tirx.const(-1, "int32")), None)
+
+
+def free_variables(x: Expr | Stmt) -> list[Var]:
+    """The variables, and the buffers, that an expression or a statement uses and does not define."""
+    return list(tirx.analysis.undefined_vars(x, []))
+
+
+def structural_hash(x: Any) -> int:
+    """Equal for what is built alike."""
+    return int(tvm_ffi.structural_hash(x))
+
+
+def structural_equal(a: Any, b: Any) -> bool:
+    """Whether two functions are built alike, whatever their variables are called."""
+    return bool(tvm_ffi.structural_equal(a, b))
+
+
+def module(funcs: Mapping[str | GlobalVar, PrimFunc]) -> Any:
+    return tvm.IRModule(dict(funcs))
 
 
 def _cpu_pipeline() -> tuple[Any, Any, Any]:
@@ -427,7 +497,6 @@ def _cpu_pipeline() -> tuple[Any, Any, Any]:
         tirx.transform.FlattenBuffer(),
         tirx.transform.NarrowDataType(32),
         tirx.transform.VectorizeLoop(True),
-        tirx.transform.UnrollLoop(),
         s_tir.transform.RewriteUnsafeSelect(),
         tirx.transform.AnnotateEntryFunc(),
         tirx.transform.SplitHostDevice(),
@@ -450,13 +519,14 @@ def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
     # StorageRewrite would hoist local buffers out of the attributes that say which device they are on; CommonSubexprElim
     # fails on equal expressions in several nests, and LLVM and nvcc do its work anyway;
     # the cuda compiler is not told what it compiles for and asks for the current target
-    with target, tvm.transform.PassContext(config={"tirx.disable_storage_rewrite": True, "tirx.disable_cse_tir": True}):
+    # UnrollLoop counts steps in 32 bits, and unrolls a loop of any length where they overflow: not at any depth, then
+    config = {
+        "tirx.disable_storage_rewrite": True,
+        "tirx.disable_cse_tir": True,
+        "tirx.UnrollLoop": {"auto_max_depth": -1},
+    }
+    with target, tvm.transform.PassContext(config=config):
         return tvm.compile(mod, target=target, tir_pipeline=pipeline)
-
-
-def load_module(path: Path) -> Any:
-    """What a file holds; of LLVM IR (``.ll``) the functions ``__tvm_ffi_...``, with the calling convention of TVM's own."""
-    return tvm.runtime.load_module(str(path))
 
 
 def target(spec: Any) -> Any:
@@ -469,8 +539,14 @@ def host_cpu() -> str:
     return str(tvm.get_global_func("target.llvm_get_system_cpu")())
 
 
-def config_threadpool(mode: int, threads: int) -> None:
-    tvm.get_global_func("runtime.config_threadpool")(mode, threads)
+def host_triple() -> str:
+    """LLVM's name of what this process runs on: architecture, vendor, system."""
+    return str(tvm.get_global_func("target.llvm_get_system_triple")())
+
+
+def llvm_architectures() -> list[str]:
+    """The architectures that this LLVM compiles for."""
+    return [str(name) for name in tvm.get_global_func("target.llvm_get_targets")()]
 
 
 def vector_bytes(target: Any) -> int:
@@ -539,6 +615,11 @@ def itemsize(buf: Buffer) -> int:
     return (int(tvm.DataType(str(buf.ty.dtype)).bits) + 7) // 8
 
 
+def element_dtype(buf: Buffer) -> str:
+    """The dtype of a buffer's elements."""
+    return str(buf.ty.dtype)
+
+
 def same_expr(a: Expr, b: Expr) -> bool:
     """Whether two expressions are built alike."""
     return bool(tvm_ffi.structural_equal(a, b, map_free_vars=False))
@@ -591,8 +672,7 @@ def serial_device(
             return atomic(str(name.value), place.source, list(place.indices), value)
         return s
 
-    f = tirx.PrimFunc(func.params, visit(func.body))
-    return f.with_attr("global_symbol", func.attrs["global_symbol"]).with_attr("tirx.noalias", True)
+    return func.with_body(visit(func.body))
 
 
 # -- tensor expressions -----------------------------------------------------------------------------------------------

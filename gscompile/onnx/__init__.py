@@ -5,7 +5,7 @@ each node becomes calls of the builder by its row in ``OPERATORS``, which ``elem
 ``normalise`` and ``products`` fill.  ``known`` computes what can be known while the graph is built: shapes, and what is made
 of them.
 
-Needs the package onnx: ``pip install 'gscompile[onnx]'``.
+Needs the package onnx: ``pip install '.[onnx]'``.
 """
 
 from gscompile.errors import missing_extra

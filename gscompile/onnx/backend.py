@@ -13,7 +13,8 @@ from onnx.backend import base
 from gscompile.build import Module
 from gscompile.errors import ArgumentError, DeviceError, GSError
 from gscompile.ir import tir as _tvm
-from gscompile.onnx.importer import NEWEST, import_model
+from gscompile.onnx.definitions import NEWEST
+from gscompile.onnx.importer import import_model
 from gscompile.onnx.node import NeedsValue
 from gscompile.runtime.arrays import as_array
 

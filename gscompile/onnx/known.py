@@ -8,6 +8,8 @@ difference) is left to the graph, as is every mistake: the converter then says w
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -86,7 +88,18 @@ _OF_FLOATS = ("Cast", "Identity", "Squeeze", "Unsqueeze", "Reshape", "Add", "Sub
 
 def _elementwise(f: Callable[..., Any]) -> Fold:
     wide = np.frompyfunc(f, f.__code__.co_argcount, 1)
-    return lambda n, *arrays: np.asarray(wide(*arrays), dtype=object)
+
+    def folded(n: Node, *arrays: Array) -> Array:
+        _few(*np.broadcast_shapes(*(a.shape for a in arrays)))
+        return np.asarray(wide(*arrays), dtype=object)
+
+    return folded
+
+
+def _few(*extents: int) -> None:
+    """Nothing larger than a shape is computed here: two small arrays may broadcast to a large one."""
+    if math.prod(extents) > LIMIT:
+        raise CannotTell
 
 
 def _natural(*xs: Dim) -> bool:
@@ -166,6 +179,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
 def _many(f: Callable[[Any, Any], Any]) -> Fold:
     def folded(n: Node, first: Array, *rest: Array) -> Array:
         for x in rest:
+            _few(*np.broadcast_shapes(first.shape, x.shape))
             first = np.asarray(np.frompyfunc(f, 2, 1)(first, x), dtype=object)
         return first
 
@@ -190,7 +204,9 @@ def _cast(n: Node, x: Array) -> Array:
 
 
 def _gather(n: Node, x: Array, index: Array) -> Array:
-    return np.take(x, np.reshape(_numbers(index), index.shape).astype("int64"), n.axis(x.ndim))
+    a = n.axis(x.ndim)
+    _few(*x.shape[:a], *index.shape, *x.shape[a + 1 :])
+    return np.take(x, np.reshape(_numbers(index), index.shape).astype("int64"), a)
 
 
 def _reshape(n: Node, x: Array, shape: Array) -> Array:
@@ -227,7 +243,10 @@ def _split(n: Node, x: Array, *rest: Array) -> list[Array]:
         each = -(-x.shape[a] // len(n.outputs))
         ends = [k * each for k in range(1, len(n.outputs))]
     else:
-        ends = np.cumsum(_numbers(sizes))[:-1].tolist()
+        parts = _numbers(sizes)
+        if min(parts, default=0) < 0 or sum(parts) != x.shape[a] or len(parts) != len(n.outputs):
+            raise CannotTell
+        ends = list(itertools.accumulate(parts))[:-1]
     return np.split(x, ends, a)
 
 
@@ -235,8 +254,16 @@ def _transpose(n: Node, x: Array) -> Array:
     return np.transpose(x, n.attr("perm"))
 
 
+def _expand(n: Node, x: Array, shape: Array) -> Array:
+    wanted = np.broadcast_shapes(x.shape, tuple(_numbers(shape)))
+    _few(*wanted)
+    return np.broadcast_to(x, wanted)
+
+
 def _range(n: Node, start: Array, limit: Array, delta: Array) -> Array:
-    return np.array(range(*_numbers([start.item(), limit.item(), delta.item()])), dtype=object)
+    found = range(*_numbers([start.item(), limit.item(), delta.item()]))
+    _few(*([LIMIT + 1] if found[LIMIT:] else []))  # len() is not for ranges of more than 2**63 elements
+    return np.array(found, dtype=object)
 
 
 def _reduce(f: Callable[[Any, Any], Any]) -> Fold:
@@ -268,7 +295,7 @@ FOLDS: dict[str, Fold] = {
     "Slice": _slice,
     "Split": _split,
     "Transpose": _transpose,
-    "Expand": lambda n, x, shape: np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(_numbers(shape)))),
+    "Expand": _expand,
     "Range": _range,
     "ReduceSum": _reduce(lambda x, y: x + y),
     "ReduceProd": _reduce(lambda x, y: x * y),

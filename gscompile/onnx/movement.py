@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +16,6 @@ from gscompile.ir.graph import Value
 from gscompile.ir.types import DTYPES
 from gscompile.onnx.known import LIMIT
 from gscompile.onnx.node import Node, Tensor, dtype_of, known_tensor, operator
-from gscompile.onnx.read import array_of
 
 _INT64 = DTYPES["int64"]
 
@@ -50,7 +51,7 @@ def constant(n: Node) -> Tensor:
     (name,) = given
     x = n.attr(name)
     if name == "value":
-        array, d = array_of(x, n.directory, "value")
+        array, d = n.read(x, "value")
     elif name in ("value_int", "value_ints", "value_float", "value_floats"):
         d = DTYPES["int64" if "int" in name else "float32"]
         array = np.array(x, d.numpy)
@@ -63,13 +64,13 @@ def constant(n: Node) -> Tensor:
 def constant_of_shape(n: Node) -> Any:
     dims = n.sizes(0)
     value = n.attr("value")
-    array, d = (np.zeros(1, "f4"), DTYPES["float32"]) if value is None else array_of(value, n.directory, "value")
+    array, d = (np.zeros(1, "f4"), DTYPES["float32"]) if value is None else n.read(value, "value")
     if array.size != 1:
         raise ShapeError(f"value must have one element; got shape {array.shape}")
     numbers = [k for k in dims if isinstance(k, int)]
     if any(k < 0 for k in numbers):
         raise ShapeError(f"input must not hold a negative extent; got {shape_str(dims)}")
-    if numbers == dims and not d.is_float and np.prod(numbers) <= LIMIT:
+    if numbers == dims and not d.is_float and math.prod(numbers) <= LIMIT:
         return Tensor(n.outputs[0], d, np.full(numbers, array.item(), d.numpy))
     return n.b.full(dims, array.item(), d)
 
@@ -82,6 +83,8 @@ def arange(n: Node) -> Value:
         raise ShapeError(f"delta must be a number; it is the size {step}, which only a call tells")
     if step == 0:
         raise ArgumentError("delta must not be 0")
+    if any(isinstance(x, float) and not math.isfinite(x) for x in (start, limit, step)):
+        raise ArgumentError(f"start, limit and delta must be finite; got {start}, {limit}, {step}")
     if not all(isinstance(x, SymDim) or x == int(x) for x in (start, limit, step)):
         count: Dim = max(int(np.ceil((limit - start) / step)), 0)
         wide = "float64" if d.name == "float64" else "float32"
@@ -179,7 +182,9 @@ def split(n: Node) -> Sequence[Value]:
     if sizes is not None:
         if len(sizes) != count:
             raise ShapeError(f"split must have {count} elements, one for each output; got {len(sizes)}")
-        ends = [sum(sizes[: k + 1]) for k in range(count)]
+        if any(isinstance(s, int) and s < 0 for s in sizes):
+            raise ShapeError(f"split must not hold a negative extent; got {shape_str(sizes)}")
+        ends = list(itertools.accumulate(sizes))
         n.b.draft.require([("==", ends[-1], d, "the sum of split, and the axis")])
     elif n.defines("num_outputs"):  # the last part may be shorter
         if n.attr("num_outputs") != count:

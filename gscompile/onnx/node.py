@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +19,8 @@ from gscompile.ir.types import DTYPES, DType
 
 Array: TypeAlias = npt.NDArray[Any]
 
+_OTHERWISE = ("float32", "float64", "bool")
+
 # What ONNX calls gscompile's types: in a TensorProto, and in the operators' definitions.
 TENSOR_TYPES: dict[int, DType] = {
     getattr(onnx.TensorProto, name): DTYPES[ours]
@@ -27,10 +28,13 @@ TENSOR_TYPES: dict[int, DType] = {
         "FLOAT": "float32",
         "DOUBLE": "float64",
         "BOOL": "bool",
-        **{n.upper(): n for n in DTYPES if n not in ("float32", "float64", "bool")},
+        **{d.name.upper(): d.name for d in DTYPES.values() if d.bits > 8 or d.native if d.name not in _OTHERWISE},
     }.items()
 }
 _SPELLED = {"float32": "float", "float64": "double"}
+
+
+MAX_SHOWN = 100  # characters of a model's name in a message
 
 
 def type_str(d: DType) -> str:
@@ -49,6 +53,17 @@ def element_name(element_type: int) -> str:
     """What ONNX calls an element type, or its number where it has none of that number."""
     kinds = onnx.TensorProto.DataType
     return str(kinds.Name(element_type) if element_type in kinds.values() else element_type)
+
+
+def shortened(text: str, limit: int = MAX_SHOWN) -> str:
+    """A model's text for a message: without its middle where it is longer, and with escapes for what does not print."""
+    shown = text if len(text) <= limit else f"{text[: limit // 2]}..{text[-limit // 4 :]}"
+    return shown if shown.isprintable() else repr(shown)[1:-1]
+
+
+def quoted(name: str) -> str:
+    """A model's name for a message."""
+    return f"'{shortened(name)}'"
 
 
 class NeedsValue(GraphError):
@@ -70,14 +85,30 @@ class Tensor:
     Attributes:
         known: the elements; of dtype object where some are sizes known only at a call.
         made: the value in the graph; of known elements, made when it is first needed.
-        sources: the model's inputs that elements which are not known depend on.
+        parents: what elements that are not known are computed from.
+        is_input: whether a call brings the elements.
     """
 
     name: str
     dtype: DType
     known: Array | None = None
     made: Value | None = None
-    sources: frozenset[str] = frozenset()
+    parents: tuple[Tensor, ...] = ()
+    is_input: bool = False
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The model's inputs that elements which are not known depend on."""
+        found: set[str] = set()
+        seen: set[int] = set()
+        rest = [self]
+        while rest:
+            t = rest.pop()
+            if t.known is None and id(t) not in seen:
+                seen.add(id(t))
+                found |= {t.name} if t.is_input else set()
+                rest.extend(t.parents)
+        return frozenset(found)
 
     @property
     def shape(self) -> Shape:
@@ -124,7 +155,7 @@ class Node:
     tensors: Sequence[Tensor | None]
     attributes: Mapping[str, Any]
     outputs: Sequence[str]
-    directory: Path | None  # of external data
+    read: Callable[[Any, str], tuple[Array, DType]]  # a TensorProto's elements; the str is what errors call it
 
     def __len__(self) -> int:
         return len(self.tensors)
@@ -165,9 +196,9 @@ class Node:
         """The elements of an input.  Raises NeedsValue where only a call brings them."""
         t = self.tensor(k)
         if t.known is None:
-            raise NeedsValue(
-                f"input {k}, {self.argument(k)} = {t.name!r}, must be known {_how(t.sources)}", sorted(t.sources)
-            )
+            sources = sorted(t.sources)
+            what = f"input {k}, {self.argument(k)} = {quoted(t.name)}"
+            raise NeedsValue(f"{what}, must be known {_how(sources)}", sources)
         return t.known
 
     def sizes(self, k: int) -> list[Dim]:
@@ -214,11 +245,11 @@ class Node:
         return x.reshape(()).item()
 
 
-def _how(sources: Collection[str]) -> str:
+def _how(sources: Sequence[str]) -> str:
     """What a message says about a tensor that must be known, but is computed from inputs, or from none."""
     if not sources:
         return "while the graph is built, and depends on sizes that only a call tells"
-    fixed = ", ".join(f"{i!r}: .." for i in sorted(sources))
+    fixed = ", ".join(f"{quoted(i)}: .." for i in sources[:4]) + (", .." if len(sources) > 4 else "")
     return f"while the graph is built: fix what it is computed from with import_model(.., known={{{fixed}}})"
 
 

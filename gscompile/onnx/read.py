@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -12,9 +13,12 @@ import numpy as np
 import onnx
 
 from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
-from gscompile.ir.dims import Dim, SymDim, as_shape
+from gscompile.ir.dims import Dim, SymDim, as_shape, shape_str
 from gscompile.ir.types import DType, TensorType
-from gscompile.onnx.node import Array, dtype_of
+from gscompile.onnx.node import Array, dtype_of, quoted, shortened
+
+MAX_BYTES = (1 << 63) - 1
+MAX_NAME = 200  # characters of an identifier; a model's name may be of any length
 
 
 def load(model: Any) -> tuple[Any, Path | None]:
@@ -26,13 +30,14 @@ def load(model: Any) -> tuple[Any, Path | None]:
 
 def _check_text(proto: Any) -> None:
     """Raises GraphError for a name that is not UTF-8, which protobuf gives as bytes."""
-    for field, x in proto.ListFields():
-        values = [x] if isinstance(x, (str, bytes)) or hasattr(x, "ListFields") else x
-        if field.type == field.TYPE_MESSAGE:
-            for y in values:
-                _check_text(y)
-        elif field.type == field.TYPE_STRING and any(isinstance(y, bytes) for y in values):
-            raise GraphError(f"import_model: {field.full_name} is no text: {x!r}")
+    rest = [proto]  # messages may be nested to any depth
+    while rest:
+        for field, x in rest.pop().ListFields():
+            values = [x] if isinstance(x, (str, bytes)) or hasattr(x, "ListFields") else x
+            if field.type == field.TYPE_MESSAGE:
+                rest.extend(values)
+            elif field.type == field.TYPE_STRING and any(isinstance(y, bytes) for y in values):
+                raise GraphError(f"import_model: {field.full_name} is no text: {shortened(repr(x))}")
 
 
 def _parsed(model: Any) -> tuple[Any, Path | None]:
@@ -54,6 +59,14 @@ def _parsed(model: Any) -> tuple[Any, Path | None]:
         raise GraphError(f"import_model: {path} is no ONNX model: {e}") from e
 
 
+def check_size(shape: Iterable[Dim], d: DType, what: str = "the result") -> None:
+    """Raises ShapeError for more bytes than there are addresses, where sizes that a call brings are 1."""
+    shape = tuple(shape)
+    numbers = [n if isinstance(n, int) else max(abs(c) for _, c in n.terms) for n in shape]
+    if max(numbers, default=0) > MAX_BYTES or math.prod(numbers) * d.itemsize > MAX_BYTES:
+        raise ShapeError(f"{what}: {d}{shape_str(shape)} has more than 2**63 - 1 bytes")
+
+
 # -- tensors ----------------------------------------------------------------------------------------------------------
 
 
@@ -67,14 +80,14 @@ def array_of(proto: Any, directory: Path | None, what: str) -> tuple[Array, DTyp
     shape = tuple(proto.dims)
     if any(n < 0 for n in shape):
         raise ShapeError(f"{what}: negative extent in shape {shape}")
-    count = int(np.prod(shape, dtype=object))
+    count = math.prod(shape)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
-        return _external(proto, d, count * d.itemsize, directory, what).reshape(shape), d
+        return shaped(_external(proto, d, count * d.itemsize, directory, what), shape, what), d
     if proto.HasField("raw_data"):
         raw = proto.raw_data
         if len(raw) != count * d.itemsize:
             raise GraphError(f"{what}: {d}{shape} needs {count * d.itemsize} bytes; got {len(raw)}")
-        return np.frombuffer(raw, d.numpy).reshape(shape), d
+        return shaped(np.frombuffer(raw, d.numpy), shape, what), d
     try:
         array = onnx.numpy_helper.to_array(proto)
     except Exception as e:
@@ -82,31 +95,47 @@ def array_of(proto: Any, directory: Path | None, what: str) -> tuple[Array, DTyp
     return np.asarray(array, d.numpy), d
 
 
+def shaped(elements: Array, shape: tuple[int, ...], what: str) -> Array:
+    """As many elements as the shape has, in it.  Raises ShapeError where NumPy has no such shape: (0, 2**62), or 65 axes."""
+    try:
+        return elements.reshape(shape)
+    except (ValueError, OverflowError) as e:
+        raise ShapeError(f"{what}: no array can have the shape {shortened(str(shape))}: {e}") from None
+
+
 def _external(proto: Any, d: DType, nbytes: int, directory: Path | None, what: str) -> Array:
     """A file's bytes, mapped; the file must lie in the model's directory."""
     entries = {e.key: e.value for e in proto.external_data}
     location = entries.get("location", "")
+    said = quoted(location)
     if directory is None:
-        raise GraphError(f"{what}: its data is in the file {location!r}; pass the model's path, or directory=")
+        raise GraphError(f"{what}: its data is in the file {said}; pass the model's path, or directory=")
+    counts = [entries.get("offset", "0"), entries.get("length", str(nbytes))]
+    if not all(re.fullmatch(r"-?[0-9]{1,30}", x) for x in counts):
+        listed = ", ".join(map(quoted, counts))
+        raise GraphError(f"{what}: offset and length of external data must be numbers; got {listed}")
+    offset, length = map(int, counts)
     try:
-        offset = int(entries.get("offset", 0))
-        length = int(entries.get("length", nbytes))
-    except ValueError:
-        raise GraphError(f"{what}: offset and length of external data must be numbers; got {entries}") from None
-    base = directory.resolve()
-    path = (base / location).resolve()
-    if not location or os.path.isabs(location) or not path.is_relative_to(base):
-        raise GraphError(f"{what}: external data must lie in the model's directory {base}; got {location!r}")
-    if not path.is_file():
+        base = directory.resolve()
+        path = (base / location).resolve()  # where symbolic links lead
+        inside = bool(location) and not os.path.isabs(location) and path.is_relative_to(base)
+        size = path.stat().st_size if inside and path.is_file() else None
+    except (OSError, ValueError, RuntimeError) as e:  # too long, no permission; NUL; a loop of links
+        raise GraphError(f"{what}: external data cannot be at {said}: {shortened(str(e))}") from None
+    if not inside:
+        raise GraphError(f"{what}: external data must lie in the model's directory {base}; got {said}")
+    if size is None:
         raise GraphError(f"{what}: its data is missing: there is no file {path}")
-    size = path.stat().st_size
     if length != nbytes:
         raise GraphError(f"{what}: {d}{tuple(proto.dims)} needs {nbytes} bytes; external data has length {length}")
     if offset < 0 or offset + nbytes > size:
         raise GraphError(f"{what}: bytes {offset} to {offset + nbytes} are not all in {path}, which has {size}")
     if not nbytes:
         return np.empty(0, d.numpy)
-    return np.memmap(path, d.numpy, "r", offset, (nbytes // d.itemsize,))
+    try:
+        return np.memmap(path, d.numpy, "r", offset, (nbytes // d.itemsize,))
+    except (OSError, ValueError) as e:  # not readable, or changed since
+        raise GraphError(f"{what}: its data cannot be read from {path}: {e}") from e
 
 
 # -- types and names --------------------------------------------------------------------------------------------------
@@ -119,7 +148,7 @@ def tensor_type(info: Any, shape: Iterable[Any] | None, size: Callable[[str], st
         shape: stands for the shape in the file.
         size: the name of a size, by what the model calls it; an axis without a name is called after the input.
     """
-    what = f"input {info.name!r}"
+    what = f"input {quoted(info.name)}"
     kind = info.type.WhichOneof("value")
     if kind != "tensor_type":
         raise DTypeError(f"{what} must be a tensor; it is {'of no type' if kind is None else 'a ' + kind[:-5]}")
@@ -128,13 +157,14 @@ def tensor_type(info: Any, shape: Iterable[Any] | None, size: Callable[[str], st
     if shape is not None:
         return TensorType(as_shape(shape), d)
     if not proto.HasField("shape"):
-        raise ShapeError(f"{what} has no shape in the model: pass shapes={{{info.name!r}: (..)}}")
+        raise ShapeError(f"{what} has no shape in the model: pass shapes={{{quoted(info.name)}: (..)}}")
     dims: list[Dim] = []
     for k, dim in enumerate(proto.shape.dim):
         if dim.HasField("dim_value") and dim.dim_value >= 0:  # some exporters write -1 for a size that they do not know
             dims.append(int(dim.dim_value))
         else:
             dims.append(SymDim.var(size(dim.dim_param or f"{info.name}_{k}")))
+    check_size(dims, d, what)
     return TensorType(tuple(dims), d)
 
 
@@ -144,14 +174,16 @@ class Names:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._found: dict[str, str] = {}
+        self._next: dict[str, int] = {}  # the number to try for the next name that becomes the same
 
     def __call__(self, name: str) -> str:
         if name not in self._found:
-            base = re.sub(r"\W", "_", name, flags=re.ASCII)
+            base = re.sub(r"\W", "_", name[:MAX_NAME], flags=re.ASCII)
             base = base if base[:1].isalpha() or base[:1] == "_" else f"_{base}"
-            found, k = base, 1
+            found, k = base, self._next.get(base, 1)
             while found in self._taken:
                 found, k = f"{base}_{k}", k + 1
+            self._next[base] = k
             self._taken.add(found)
             self._found[name] = found
         return self._found[name]

@@ -41,6 +41,15 @@ def _wide(x: Value) -> Value:
     return builder_of(x).cast(x, "float32") if x.dtype.is_float and x.dtype.bits == 16 else x
 
 
+def _mean(x: Value, axes: list[int], keep: bool) -> Value:
+    """0 of no elements, as ONNX Runtime has it; the definition leaves it open."""
+    b, count = builder_of(x), product(x.shape[a] for a in axes)
+    found = b.mean(x, axes, keep)
+    if isinstance(count, int) and count:
+        return found
+    return b.where(b.eq(b.size(count), 0), b.full((), 0, found.dtype), found)
+
+
 def _log_sum_exp(x: Value, axes: list[int], keep: bool) -> Value:
     """As ``top + log(sum(exp(x - top)))``, top being the largest, so that nothing overflows."""
     b = builder_of(x)
@@ -65,7 +74,7 @@ _EXTREMES = {"ReduceMax": _lowest, "ReduceMin": _highest}  # and what they give 
 
 _BODIES: dict[str, Body] = {
     "ReduceSum": lambda x, axes, keep: builder_of(x).sum(x, axes, keep),
-    "ReduceMean": lambda x, axes, keep: builder_of(x).mean(x, axes, keep),
+    "ReduceMean": _mean,
     "ReduceProd": lambda x, axes, keep: builder_of(x).prod(x, axes, keep),
     "ReduceMax": lambda x, axes, keep: builder_of(x).max(x, axes, keep),
     "ReduceMin": lambda x, axes, keep: builder_of(x).min(x, axes, keep),
@@ -80,8 +89,27 @@ for _name, _body in _BODIES.items():
 
 
 def _arg(n: Node, largest: bool) -> Value:
-    f = n.b.argmax if largest else n.b.argmin
-    return f(n[0], n.axis(n[0].rank), bool(n.attr("keepdims")), bool(n.attr("select_last_index")))
+    """The position of the first of the largest or smallest, or the last; a NaN is neither, unless it is the first element.
+
+    So it is in ONNX Runtime, which compares each element with the best before it.
+    """
+    b, x, keep, last = n.b, n[0], bool(n.attr("keepdims")), bool(n.attr("select_last_index"))
+    a = n.axis(x.rank)
+    shape = reduced_shape(x.shape, (a,), keep)
+    count = product(shape)
+    if count == 0:
+        return b.full(shape, 0, "int64")
+    b.draft.require([("<=", count, count * x.shape[a], f"{n.op}: a result of no elements has no value; axis {a}")])
+    find = b.argmax if largest else b.argmin
+    if not x.dtype.is_float:
+        return find(x, a, keep, last)
+    worst = float("-inf" if largest else "inf")
+    number = b.logical_not(b.isnan(x))
+    found = find(b.where(number, x, worst), a, keep, last)
+    if last:  # of infinities and NaNs, the last that is no NaN
+        best = (b.max if largest else b.min)(b.where(number, x, worst), a, keep)
+        found = b.where(b.eq(best, worst), b.argmax(number, a, keep, True), found)
+    return b.where(b.isnan(b.reshape(b.slice(x, [0], [1], [a]), shape)), b.full((), 0, "int64"), found)
 
 
 operator("ArgMax")(lambda n: _arg(n, True))

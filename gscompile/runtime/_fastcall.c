@@ -18,6 +18,8 @@ typedef struct {
 
 static PyObject *out_name; /* "out" */
 
+static _Thread_local int has_pool; /* of threads, for loops that run in parallel; see threads.py */
+
 /* The result of a call, a new reference; NULL where the slow path has to look, or with an exception that it must not swallow. */
 static PyObject *run(FastCall *self, PyObject *inputs, PyObject *out) {
     View views[MOST_INPUTS + 1];
@@ -28,6 +30,8 @@ static PyObject *run(FastCall *self, PyObject *inputs, PyObject *out) {
         return NULL;
     given = self->first->inputs;
     const Signature *s = find(self->first, views, given, out != NULL);
+    if (s != NULL && !s->brief && !has_pool)
+        s = NULL; /* the slow path starts one */
     if (s != NULL)
         result = out != NULL ? Py_NewRef(out) : new_result(s, &views[given]);
     if (result == NULL) {
@@ -35,7 +39,8 @@ static PyObject *run(FastCall *self, PyObject *inputs, PyObject *out) {
         forget_exception();
         return NULL;
     }
-    if (!is_apart(s, views, &taken) || !run_kernel(&self->kernel, s, views, taken))
+    if (!is_apart(s, views, &taken) || (out != NULL && tell_written(views[given].reader, out) != 0)
+        || !run_kernel(&self->kernel, s, views, taken))
         Py_CLEAR(result);
     release(views, given + 1);
     if (result != NULL && out == NULL && s->finish != NULL) {
@@ -251,25 +256,41 @@ static PyType_Spec FastBound_spec = {
 
 /* -- the module ------------------------------------------------------------------------------------------------------------- */
 
-PyDoc_STRVAR(register_doc, "register(type, api, check, expected, writable)\n--\n\nSay how arrays of a type are read.  See _fastcall.pyi.");
+PyDoc_STRVAR(register_doc, "register(type, api, checks, whole, written, writable)\n--\n\nSay how arrays of a type are read.  See _fastcall.pyi.");
 
 static PyObject *register_reader(PyObject *module, PyObject *args) {
-    PyObject *type, *capsule, *check, *expected;
-    int writable;
-    if (!PyArg_ParseTuple(args, "O!OOOp:register", &PyType_Type, &type, &capsule, &check, &expected, &writable))
+    PyObject *type, *capsule, *checks, *written;
+    int whole, writable;
+    if (!PyArg_ParseTuple(args, "O!OO!pOp:register", &PyType_Type, &type, &capsule, &PyTuple_Type, &checks, &whole, &written, &writable))
         return NULL;
-    Reader reader = {.type = (PyTypeObject *)type, .protocol = capsule == Py_None ? BUFFER : EXCHANGE, .writable = writable};
+    Reader reader = {.type = (PyTypeObject *)type,
+                     .protocol = capsule == Py_None ? BUFFER : EXCHANGE,
+                     .whole = whole,
+                     .writable = writable};
     if (capsule != Py_None && (reader.api = exchange_api(capsule)) == NULL)
         return NULL;
     if (reader_count == MOST_READERS) {
         PyErr_Format(PyExc_ValueError, "no more than %d types of arrays are read", MOST_READERS);
         return NULL;
     }
-    Py_INCREF(type);
-    if (check != Py_None) {
-        reader.check = Py_NewRef(check);
-        reader.expected = Py_NewRef(expected);
+    if (PyTuple_GET_SIZE(checks) > (capsule == Py_None ? 0 : MOST_CHECKS)) {
+        PyErr_Format(PyExc_ValueError, "at most %d checks are made, and none through the buffer protocol", MOST_CHECKS);
+        return NULL;
     }
+    for (; reader.check_count < PyTuple_GET_SIZE(checks); ++reader.check_count) {
+        PyObject *parts = PyTuple_GET_ITEM(checks, reader.check_count);
+        if (!PyTuple_Check(parts) || PyTuple_GET_SIZE(parts) != 3) {
+            PyErr_SetString(PyExc_TypeError, "a check must be (question, answer, otherwise)");
+            return NULL;
+        }
+        PyObject *otherwise = PyTuple_GET_ITEM(parts, 2);
+        reader.checks[reader.check_count] = (Check){.question = PyTuple_GET_ITEM(parts, 0),
+                                                    .answer = PyTuple_GET_ITEM(parts, 1),
+                                                    .otherwise = otherwise == Py_None ? NULL : otherwise};
+    }
+    Py_INCREF(checks); /* for good, as all that is in it */
+    reader.written = written == Py_None ? NULL : Py_NewRef(written);
+    Py_INCREF(type);
     readers[reader_count] = reader;
     ++reader_count;
     Py_RETURN_NONE;
@@ -285,7 +306,15 @@ static PyObject *address(PyObject *module, PyObject *array) {
     return PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array));
 }
 
+PyDoc_STRVAR(pool_started_doc, "pool_started()\n--\n\nThe calling thread's pool is there.");
+
+static PyObject *pool_started(PyObject *module, PyObject *nothing) {
+    has_pool = 1;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"pool_started", pool_started, METH_NOARGS, pool_started_doc},
     {"register", register_reader, METH_VARARGS, register_doc},
     {"address", address, METH_O, address_doc},
     {NULL, NULL, 0, NULL},

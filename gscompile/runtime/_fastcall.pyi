@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 MOST_STATUS: int  # words of a status record
 SMALL: int  # bytes of a NumPy result that is made by NumPy's allocator; larger ones begin at a multiple of 64
 
+def pool_started() -> None:
+    """The calling thread's pool of threads is there: calls that are not brief need not go to ``slow`` to start it."""
+
 class FastCall:
     """A call of a compiled function: ``call(*inputs, out=None)``.
 
@@ -64,8 +67,9 @@ class FastBound:
 def register(
     type: type,
     api: object | None,
-    check: Callable[[Any], object] | None,
-    expected: object,
+    checks: tuple[tuple[Callable[[Any], object], object, Callable[[], object] | None], ...],
+    whole: bool,
+    written: Callable[[Any], object] | None,
     writable: bool,
     /,
 ) -> None:
@@ -73,11 +77,14 @@ def register(
 
     Args:
         api: the type's ``__dlpack_c_exchange_api__``; None: through the buffer protocol.
-        check, expected: ``check(array)`` must be the very object ``expected``.
+        checks: of each (question, answer, otherwise), ``question(array)`` must be the very object ``answer``, or else
+            ``otherwise()`` must, if there is one.  Two at most, and none without ``api``.
+        whole: whether arrays of integers and of bool are checked, too.
+        written: is called with an array that a kernel is about to write.
         writable: whether arrays may be written where ``api`` does not tell.
 
     Raises:
-        ValueError: another version of the API; too many types.
+        ValueError: another version of the API; too many types, or checks.
     """
 
 def address(array: NDArray[Any], /) -> int:

@@ -44,7 +44,7 @@ typedef struct {
     void (*current_work_stream)(void);
 } ExchangeAPI;
 
-enum { DLPACK_MAJOR = 1, DLPACK_CPU = 1 };
+enum { DLPACK_MAJOR = 1, DLPACK_CPU = 1, DLPACK_INT = 0, DLPACK_UINT = 1, DLPACK_BOOL = 6 };
 
 /* The table of a capsule called dlpack_exchange_api, in a version that is known here; NULL with an exception. */
 static const ExchangeAPI *exchange_api(PyObject *capsule) {
@@ -63,16 +63,24 @@ static const ExchangeAPI *exchange_api(PyObject *capsule) {
 
 /* -- reading arrays --------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_INPUTS = 32, MOST_READERS = 32, MOST_AXES = 8 };
+enum { MOST_INPUTS = 32, MOST_READERS = 32, MOST_AXES = 8, MOST_CHECKS = 2 };
 
 typedef enum { NUMPY, EXCHANGE, BUFFER } Protocol;
+
+/* What must hold of an array for its storage to be all there is to it: question(array), or else otherwise(), is this very object. */
+typedef struct {
+    PyObject *question, *answer, *otherwise; /* the last may be NULL */
+} Check;
 
 /* How arrays of one type are read.  A subclass is another type. */
 typedef struct {
     PyTypeObject *type;
     Protocol protocol;
     const ExchangeAPI *api;
-    PyObject *check, *expected; /* NULL, or check(array) must be this very object for the array to hold what its storage says */
+    Check checks[MOST_CHECKS];
+    int check_count;
+    int whole;         /* the checks concern integers and bools, too */
+    PyObject *written; /* NULL, or is called with an array that a kernel is about to write */
     int writable;
 } Reader;
 
@@ -120,10 +128,27 @@ static int is_empty(const View *v) {
     return 0;
 }
 
-static int read_exchange(const Reader *reader, PyObject *x, View *v) {
+/* 1: it holds; 0: it does not; -1: an exception is set.  Of an answer only its identity matters, and the wanted one is kept. */
+static int holds(const Check *check, PyObject *x) {
+    PyObject *answer = PyObject_CallOneArg(check->question, x);
+    Py_XDECREF(answer);
+    if (answer != NULL && answer != check->answer && check->otherwise != NULL) {
+        answer = PyObject_CallNoArgs(check->otherwise);
+        Py_XDECREF(answer);
+    }
+    return answer == NULL ? -1 : answer == check->answer;
+}
+
+static int read_exchange(const Reader *reader, PyObject *x, View *v, int check) {
     DLTensor t = {0};
     if (reader->api->dltensor_from_py_object_no_sync(x, &t) != 0)
         return -1;
+    int whole = t.code == DLPACK_INT || t.code == DLPACK_UINT || t.code == DLPACK_BOOL;
+    for (int k = 0; check && (!whole || reader->whole) && k < reader->check_count; ++k) {
+        int answer = holds(&reader->checks[k], x);
+        if (answer != 1)
+            return answer < 0 ? -1 : 1;
+    }
     v->address = (uintptr_t)t.data + t.byte_offset;
     v->itemsize = t.bits / 8;
     v->dtype = t.code | (uint32_t)t.bits << 8 | (uint32_t)t.lanes << 16;
@@ -149,7 +174,7 @@ static int read_buffer(PyObject *x, View *v) {
     return 0;
 }
 
-/* 0: v is filled, and borrows x; 1: no reader knows the array's type, or the check says no; -1: an exception is set. */
+/* 0: v is filled, and borrows x; 1: no reader knows the array's type, or a check does not hold; -1: an exception is set. */
 static int read_array(PyObject *x, View *v, int check) {
     const Reader *reader = NULL;
     v->held = 0;
@@ -164,20 +189,15 @@ static int read_array(PyObject *x, View *v, int check) {
         v->address = (uintptr_t)PyArray_DATA(array);
         v->itemsize = PyArray_ITEMSIZE(array);
         v->dtype = (uint32_t)PyArray_TYPE(array);
-        v->usable = set_shape(v, PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array)) && PyArray_ISNOTSWAPPED(array)
-                    && PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+        /* Of dates, text and records the type number does not say all: the slow path's. */
+        v->usable = !PyTypeNum_ISFLEXIBLE((int)v->dtype) && !PyTypeNum_ISDATETIME((int)v->dtype)
+                    && set_shape(v, PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array)) && PyArray_ISNOTSWAPPED(array)
+                    && PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED)
+                    && !(PyArray_ISCOMPLEX(array) && v->address % 8); /* NumPy aligns complex64 as two numbers */
         v->writable = PyArray_ISWRITEABLE(array);
         return 0;
     }
-    if (check && reader->check != NULL) {
-        PyObject *answer = PyObject_CallOneArg(reader->check, x);
-        if (answer == NULL)
-            return -1;
-        Py_DECREF(answer); /* only its identity matters, and the expected one is kept */
-        if (answer != reader->expected)
-            return 1;
-    }
-    return reader->protocol == EXCHANGE ? read_exchange(reader, x, v) : read_buffer(x, v);
+    return reader->protocol == EXCHANGE ? read_exchange(reader, x, v, check) : read_buffer(x, v);
 }
 
 static void release(View *views, int count) {

@@ -96,10 +96,10 @@ static Signature *new_signature(const View *views, int inputs, PyObject *numbers
     int64_t *at = s->extents;
     for (int k = 0; k <= inputs; ++k) {
         const View *v = &views[k];
-        int64_t nbytes = v->itemsize;
+        int64_t nbytes = is_empty(v) ? 0 : v->itemsize; /* other extents of an empty array may be as large as they like */
         for (int axis = 0; axis < v->rank; ++axis) {
             at[axis] = v->shape[axis];
-            nbytes *= v->shape[axis];
+            nbytes *= nbytes == 0 ? 1 : v->shape[axis];
         }
         s->arrays[k] = (Layout){.reader = v->reader, .dtype = v->dtype, .rank = v->rank, .nbytes = nbytes, .shape = at};
         at += v->rank;
@@ -178,6 +178,13 @@ static PyObject *new_result(const Signature *s, View *v) {
         Py_CLEAR(array);
     }
     return array;
+}
+
+/* Say to the library of an array that a kernel is about to write it; -1 with an exception. */
+static int tell_written(const Reader *reader, PyObject *out) {
+    PyObject *answer = reader->written == NULL ? Py_NewRef(Py_None) : PyObject_CallOneArg(reader->written, out);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
 }
 
 /* Whether the output overlaps no input, or is the one that it may be, which sets *taken. */

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from gscompile.errors import ArgumentError, DeviceError, DTypeError, GSError, ShapeError
 from gscompile.ir.dims import shape_str
 from gscompile.runtime import arrays
 from gscompile.runtime.aliasing import Aliasing, aliasing, overlap, span
-from gscompile.runtime.arrays import CPU, VIEWERS, Array, Device, View
+from gscompile.runtime.arrays import CPU, LIBRARIES, VIEWERS, Array, Device, View
 from gscompile.runtime.interface import Argument, Extents, Interface
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(slots=True)
@@ -19,6 +21,7 @@ class PreparedCall:
     """The arguments of one call, checked.
 
     Attributes:
+        arrays: the inputs, of which ``inputs`` are views.
         results: the arrays that the caller gets, once :meth:`finish` has filled them.
         kind: the library of the first input that is an array.
         in_place: bit k: output k's storage already holds the data it starts from.
@@ -28,6 +31,7 @@ class PreparedCall:
     """
 
     extents: Extents
+    arrays: list[Array]
     inputs: list[View]
     outputs: list[View]
     results: list[Array]
@@ -43,6 +47,17 @@ class PreparedCall:
         """Whether every array is used as it is."""
         return not self.copied and not self.copies
 
+    @property
+    def stands(self) -> bool:
+        """Whether every array still is what it was found to be; all are used as they are."""
+        given, views = (*self.arrays, *self.results), (*self.inputs, *self.outputs)
+        return all(arrays.stands(x, v) and not LIBRARIES[v.kind].records(x) for x, v in zip(given, views, strict=True))
+
+    def written(self) -> None:
+        """Say to the results' libraries that they are written."""
+        for x, v in zip(self.results, self.outputs, strict=True):
+            LIBRARIES[v.kind].written(x)
+
     def finish(self) -> Any:
         """What the call returns, once the kernels have run."""
         for copy in self.copies:
@@ -57,56 +72,56 @@ def prepare(f: Interface, args: Sequence[Any], kwargs: Mapping[str, Any], out: A
     """Check a call's arguments and find storage for its results.
 
     Raises:
-        ShapeError, DTypeError, ArgumentError, DeviceError.
+        ShapeError, DTypeError, ArgumentError, DeviceError, OutOfMemoryError.
     """
     given = args if len(args) == len(f.inputs) and not kwargs else f.arguments(args, kwargs)
+    found: list[Array] = []
     views: list[View] = []
     copied: list[str] = []
     kind = None
     device = CPU if f.device == "cpu" else None
     for value, x in zip(f.inputs, given, strict=True):
         array = x
-        v = _view(f, f"input {value.name}", x) if type(x) in VIEWERS else None
+        v = _named(f, f"input {value.name}", arrays.operand, x) if type(x) in VIEWERS else None
         if v is None:
             array, v = _converted(f, value, x)
-        if v.dtype is not value.dtype:
+        if v.dtype is not value.dtype and v.dtype != value.dtype:
             raise DTypeError(f"{f.name}: input {value.name} must have dtype {value.dtype}; got {v.dtype}")
         if v.device[0] != f.device or (device is not None and v.device != device):
             raise _wrong_device(f, f"input {value.name}", v, device)
         if not v.contiguous or (f.alignment and v.ptr % f.alignment):
-            v = arrays.contiguous(v, array, f.alignment)
+            v = _named(f, f"input {value.name}", arrays.contiguous, v, array, f.alignment)
             copied.append(value.name)
         if kind is None and array is x:
             kind, device = v.kind, v.device
+        found.append(array)
         views.append(v)
     device = device or (f.device, 0)
     kind = kind or ("numpy" if f.device == "cpu" else "tvm")
     extents = f.extents(views)
     if out is not None:
-        return _with_out(f, out, views, extents, kind, device, copied)
+        return _with_out(f, out, found, views, extents, kind, device, copied)
     results, fresh = [], []
     for value, shape in zip(f.outputs, extents.shapes, strict=True):
-        array, v = arrays.empty(kind, shape, value.dtype, device)
+        array, v = _named(f, f"output {value.name}", arrays.empty, kind, shape, value.dtype, device)
         results.append(array)
         fresh.append(v)
-    return PreparedCall(extents, views, fresh, results, kind, device, 0, True, (), copied)
+    return PreparedCall(extents, found, views, fresh, results, kind, device, 0, True, (), copied)
 
 
-def _view(f: Interface, what: str, x: Any) -> View:
-    """An array's storage."""
+def _named(f: Interface, what: str, do: Callable[..., _Found], *args: Any) -> _Found:
+    """What a function gives; its errors say what they are about."""
     try:
-        return arrays.view(x)
+        return do(*args)
     except GSError as e:
         raise type(e)(f"{f.name}: {what}: {e}") from e
 
 
 def _converted(f: Interface, value: Argument, x: Any) -> tuple[Array, View]:
     """An input that is no array of a known type: a number or a list becomes an array of the wanted dtype."""
-    try:
-        array = arrays.as_array(x, value.dtype)
-    except GSError as e:
-        raise type(e)(f"{f.name}: input {value.name}: {e}") from e
-    return array, _view(f, f"input {value.name}", array)
+    what = f"input {value.name}"
+    array = _named(f, what, arrays.as_array, x, value.dtype)
+    return array, _named(f, what, arrays.operand, array)
 
 
 def _wrong_device(f: Interface, what: str, v: View, device: Device | None) -> DeviceError:
@@ -115,7 +130,14 @@ def _wrong_device(f: Interface, what: str, v: View, device: Device | None) -> De
 
 
 def _with_out(
-    f: Interface, out: Any, inputs: list[View], extents: Extents, kind: str, device: Device, copied: list[str]
+    f: Interface,
+    out: Any,
+    operands: list[Array],
+    inputs: list[View],
+    extents: Extents,
+    kind: str,
+    device: Device,
+    copied: list[str],
 ) -> PreparedCall:
     """A call whose results go to the caller's arrays, by way of a copy where they cannot be written directly."""
     given = list(out) if isinstance(out, (tuple, list)) else [out]
@@ -135,13 +157,13 @@ def _with_out(
         usable = v.contiguous and not (f.alignment and v.ptr % f.alignment)
         found = aliasing(span(v), spans, f.in_place.get(k)) if usable else Aliasing.CONFLICT
         if found is Aliasing.CONFLICT:
-            array2, v2 = arrays.empty(v.kind, shape, value.dtype, device)
+            array2, v2 = _named(f, f"output {value.name}", arrays.empty, v.kind, shape, value.dtype, device)
             copies.append((array, v, array2, v2))
             v = v2
         elif found is Aliasing.IN_PLACE:
             in_place |= 1 << k
         views.append(v)
-    return PreparedCall(extents, inputs, views, given, kind, device, in_place, False, copies, copied)
+    return PreparedCall(extents, operands, inputs, views, given, kind, device, in_place, False, copies, copied)
 
 
 def _receiver(f: Interface, value: Argument, shape: tuple[int, ...], array: Any, device: Device) -> View:
@@ -149,8 +171,8 @@ def _receiver(f: Interface, value: Argument, shape: tuple[int, ...], array: Any,
     where = f"{f.name}: out for {value.name}"
     if type(array) not in VIEWERS and arrays.is_value(array):
         raise DTypeError(f"{where} must be an array that can be written; got {type(array).__name__}")
-    v = _view(f, f"out for {value.name}", array)
-    if v.dtype is not value.dtype:
+    v = _named(f, f"out for {value.name}", arrays.operand, array)
+    if v.dtype is not value.dtype and v.dtype != value.dtype:
         raise DTypeError(f"{where} must have dtype {value.dtype}; got {v.dtype}")
     if v.shape != shape:
         raise ShapeError(f"{where} must have shape {shape_str(shape)}; got {shape_str(v.shape)}")

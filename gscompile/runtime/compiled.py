@@ -7,18 +7,23 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from keyword import iskeyword
 from typing import Any, TypeAlias
 
-from gscompile.errors import ArgumentError, DeviceError
+from gscompile.errors import ArgumentError, GSError, OutOfMemoryError, index_changed
+from gscompile.ir import status
+from gscompile.ir.types import TensorType
+from gscompile.runtime import arrays
 from gscompile.runtime.arrays import Array, Device, View
+from gscompile.runtime.background import interruptible
 from gscompile.runtime.call import PreparedCall, prepare
 from gscompile.runtime.devices import Runner, Status
 from gscompile.runtime.fastcall import FastCalls
 from gscompile.runtime.interface import Argument, Extents, Interface
-from gscompile.runtime.threads import get_num_threads, kernels_run
+from gscompile.runtime.threads import get_num_threads, kernels_run, start_pool
 
 BRIEF = 16384  # instructions during which other threads may as well wait: some 5 us
-UNHURT = (1 << 63) - 1  # the position in the status record of a check that found nothing
+LONG = 1 << 28  # instructions that Ctrl-C need not wait for: from some 0.05 s, or 1 s where each waits for memory
 
 Explain: TypeAlias = Callable[[int, int, int, Mapping[str, int]], Exception]
 """(number of the check, row-major position, value there, symbolic sizes) -> the error."""
@@ -35,16 +40,27 @@ Returns:
     one array, or a tuple of them, of the kind of the first input that is an array; ``out`` itself if given.
 
 Raises:
-    ShapeError, DTypeError, ArgumentError, DeviceError, BoundsError; a call that raises has changed nothing but the content of an
-    ``out`` that is not an input.
+    ShapeError, DTypeError, ArgumentError, DeviceError, OutOfMemoryError, BoundsError; a call that raises has changed nothing but
+    the content of an ``out`` that is not an input.
+
+    KeyboardInterrupt during a long call on the CPU arrives at once, while the kernels run on to their end: until then they keep
+    the arrays alive and go on writing to ``out``, input or not.
 """
-_SIGNATURE = inspect.Signature(
-    [
-        inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
-        inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None),
-        inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
-    ]
-)
+
+
+def _signature(inputs: Sequence[Argument]) -> inspect.Signature:
+    """The inputs, by position or by name, and ``out``; where an input's name is a keyword of Python, without names."""
+    kind, names = inspect.Parameter, [v.name for v in inputs]
+    given = (
+        [
+            kind("args", kind.VAR_POSITIONAL),
+            kind("out", kind.KEYWORD_ONLY, default=None),
+            kind("kwargs", kind.VAR_KEYWORD),
+        ]
+        if any(map(iskeyword, names))
+        else [*(kind(n, kind.POSITIONAL_OR_KEYWORD) for n in names), kind("out", kind.KEYWORD_ONLY, default=None)]
+    )
+    return inspect.Signature(given)
 
 
 class CompiledFunction:
@@ -60,13 +76,13 @@ class CompiledFunction:
         interface: Interface,
         load: Callable[[], Any],
         runner: Runner,
-        constants: Sequence[Array],
+        constants: Sequence[tuple[TensorType, Array]],
         explain: Explain,
     ) -> None:
         """
         Args:
             load: gives the compiled function, or raises DeviceError where it cannot run here.
-            constants: arrays that every call passes.
+            constants: arrays that every call passes, and what they were when the function was compiled.
             explain: makes the error for an index out of range.
         """
         self._interface = interface
@@ -77,7 +93,12 @@ class CompiledFunction:
         self._status = _ThreadStatus(interface.status_length)
         self._device_constants: dict[Device, list[View]] = {}
         self.__call__ = self._call
-        self.__signature__ = _SIGNATURE
+        self.__signature__ = _signature(interface.inputs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise ArgumentError(
+            f"{self.name}: this function was compiled in its process, which is all that knows it: it is not copied"
+        )
 
     @property
     def name(self) -> str:
@@ -97,6 +118,8 @@ class CompiledFunction:
         """The slow path, which checks everything; it remembers what the fast path can do the next time."""
         self._function  # noqa: B018  so that a device that is not there is reported first
         call = prepare(self._interface, args, kwargs, out)
+        if not call.fresh:
+            call.written()
         self._run(call, self._pointers(call))
         if call.direct and not kwargs:
             self._remember(args, call.results[0], call.extents)
@@ -112,10 +135,16 @@ class CompiledFunction:
         Returns:
             a callable without arguments.  It reads what the arrays hold when it is called, writes to the same ``out`` each
             time, and returns it; it keeps the arrays alive.  Calls from several threads at once write the same ``out``.
+            Every call looks where the arrays are: one that has changed meanwhile (other storage, another shape, read-only,
+            deleted) is checked as ``bind`` did, and used or refused.
 
         Raises:
             what a call raises about its arguments; ArgumentError: an array would have to be copied.
         """
+        return Bound(self, self._bindable(args, kwargs, out))
+
+    def _bindable(self, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> PreparedCall:
+        """A call whose arrays can be used as they are, again and again."""
         self._function  # noqa: B018  so that a device that is not there is reported first
         call = prepare(self._interface, args, kwargs, out)
         if call.kind == "jax" and out is None:
@@ -123,7 +152,7 @@ class CompiledFunction:
         if not call.direct:
             what = ", ".join(call.copied) or "out"
             raise ArgumentError(f"{self.name}: bind needs arrays that can be used as they are; {what} would be copied")
-        return Bound(self, call)
+        return call
 
     def _pointers(self, call: PreparedCall) -> list[ctypes.c_void_p]:
         """The function's leading arguments."""
@@ -131,27 +160,42 @@ class CompiledFunction:
         return [ctypes.c_void_p(v.ptr) for v in (*call.inputs, *constants, *call.outputs)]
 
     def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
+        if self._is_long(call.extents):
+            interruptible(lambda: self._run_here(call, pointers), keep=True)
+        else:
+            self._run_here(call, pointers)
+
+    def _is_long(self, extents: Extents) -> bool:
+        """Whether Ctrl-C must not wait for a call.  Kernels on a GPU are launched by the thread whose stream they are for."""
+        return extents.work >= LONG and self._interface.device == "cpu"
+
+    def _run_here(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
+        if call.extents.work >= BRIEF and self._interface.device == "cpu":
+            start_pool()
         function, extents = self._function, call.extents
 
-        def launch(status: int, workspace: int) -> None:
+        def launch(found: int, workspace: int) -> None:
             function(
                 *pointers,
-                ctypes.c_void_p(status),
+                ctypes.c_void_p(found),
                 ctypes.c_void_p(workspace),
                 *extents.numbers,
                 get_num_threads(),
                 call.in_place,
             )
 
-        status: Status
+        record: Status
         if self._plain:
-            status = self._status.record
+            record = self._status.record
             launch(self._status.address, 0)
         else:
             length = self._interface.status_length
-            status = self._runner.run(launch, length, extents.workspace, call.inputs, call.kind, call.device)
-        if self._interface.checks and status[0]:
-            raise self._bounds_error(status, extents.sizes)
+            try:
+                record = self._runner.run(launch, length, extents.workspace, call.inputs, call.kind, call.device)
+            except OutOfMemoryError as e:
+                raise OutOfMemoryError(f"{self.name}: scratch memory: {e}") from e
+        if self._interface.checks and record[status.FAILED]:
+            raise self._bounds_error(record, extents.sizes)
 
     @cached_property
     def _function(self) -> Any:
@@ -160,20 +204,32 @@ class CompiledFunction:
         return function
 
     def _constants_on(self, device: Device) -> list[View]:
-        """The constants' storage on a device."""
+        """The constants' storage on a device, found anew where an array that is used as it is has changed."""
         found = self._device_constants.get(device)
-        if found is None:  # two threads may both do this; either result will do
-            try:
-                found = [self._runner.constant(array, device) for array in self._constants]
-            except DeviceError as e:
-                raise DeviceError(f"{self.name}: {e}") from e
-            self._device_constants[device] = found
+        if found is None or not all(
+            v.owner is not x or arrays.stands(x, v) for v, (_, x) in zip(found, self._constants, strict=True)
+        ):
+            found = [self._constant_on(device, kind, x) for kind, x in self._constants]
+            self._device_constants[device] = found  # two threads may both do this; either result will do
         return found
 
-    def _bounds_error(self, status: Status, sizes: Mapping[str, int]) -> Exception:
+    def _constant_on(self, device: Device, type: TensorType, array: Array) -> View:
+        try:
+            v = self._runner.constant(array, device)
+        except GSError as e:
+            raise e.__class__(f"{self.name}: a constant: {e}") from e
+        if v.shape != type.shape or v.dtype is not type.dtype:
+            got = TensorType(v.shape, v.dtype)
+            raise ArgumentError(f"{self.name}: a constant was {type} when it was compiled, and is {got} now")
+        return v
+
+    def _bounds_error(self, record: Status, sizes: Mapping[str, int]) -> Exception:
         """What the kernel's record means."""
-        slot = next(k for k in range(self._interface.checks) if status[1 + 2 * k] != UNHURT)
-        return self._explain(slot, int(status[1 + 2 * slot]), int(status[2 + 2 * slot]), sizes)
+        checks = range(self._interface.checks)
+        check = next((k for k in checks if record[status.position(k)] != status.NOWHERE), None)
+        if check is None:
+            return index_changed(self.name)
+        return self._explain(check, int(record[status.position(check)]), int(record[status.value(check)]), sizes)
 
     # -- the fast path
 
@@ -193,7 +249,7 @@ class CompiledFunction:
     def _remember(self, inputs: Sequence[Any], out: Any, extents: Extents) -> None:
         """A call was found good, with every array used as it is."""
         fast = self._fast_calls
-        if fast is not None:
+        if fast is not None and not self._is_long(extents):
             fast.add(inputs, out, extents.numbers, self._interface.in_place.get(0), extents.work < BRIEF)
             self.__call__ = fast.called
 
@@ -214,8 +270,6 @@ class Bound:
         "__signature__": "",
         "_call": "",
         "_compiled": "",
-        "_pointers": "",
-        "_result": "",
     }
     __call__: Callable[..., Any]
     __signature__: inspect.Signature
@@ -223,17 +277,26 @@ class Bound:
     def __init__(self, compiled: CompiledFunction, call: PreparedCall) -> None:
         self._compiled = compiled
         self._call = call
-        self._pointers = compiled._pointers(call)
-        self._result = call.finish()
         self.__call__, self.__signature__ = self._run, inspect.Signature()
         if compiled._fast_calls is not None:
-            arrays = [v.owner for v in call.inputs]
-            compiled._remember(arrays, self._result, call.extents)
-            self.__call__ = compiled._fast_calls.bound(arrays, self._result, self._run)
+            compiled._remember(call.arrays, call.results[0], call.extents)
+            self.__call__ = compiled._fast_calls.bound(call.arrays, call.results[0], self._run)
 
     def _run(self) -> Any:
-        self._compiled._run(self._call, self._pointers)
-        return self._result
+        """The slow path, which looks at every array, and checks the call anew where one has changed."""
+        call, compiled = self._call, self._compiled
+        if not call.stands:
+            call = self._call = compiled._bindable(call.arrays, {}, call.finish())
+            compiled._remember(call.arrays, call.results[0], call.extents)
+        call.written()
+        compiled._run(call, compiled._pointers(call))
+        return call.finish()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise ArgumentError(
+            f"{self._compiled.name}: a bound call holds addresses of arrays, so it is not copied or pickled: "
+            "copy the module, and bind it to arrays there"
+        )
 
     def __repr__(self) -> str:
         return f"<bound call of {self._compiled!r}>"

@@ -80,7 +80,7 @@ class FastCalls:
             in_place: the input whose storage ``out`` may be.
             brief: it takes so little time that other threads wait meanwhile: to let them run costs 0.05 us.
         """
-        if self._fast is None or self._count >= MOST or not all(_is_read(type(x)) for x in (*inputs, out)):
+        if self._fast is None or self._count >= MOST or not all(map(_is_known, (*inputs, out))):
             return
         make, finish = self._result(inputs, tuple(out.shape))
         place = -1 if in_place is None else in_place
@@ -112,6 +112,11 @@ def _module(cls: type) -> str:
     return cls.__module__.partition(".")[0]
 
 
+def _is_known(x: Any) -> bool:
+    """Whether the extension sees all there is to an array: of a complex tensor it would miss that it is lazily conjugated."""
+    return _is_read(type(x)) and not (_module(type(x)) == "torch" and x.is_complex())
+
+
 _readable: set[type] = {np.ndarray}  # types that the extension reads; it never forgets one
 
 
@@ -129,15 +134,18 @@ def _is_read(cls: type) -> bool:
         api = cls.__dlpack_c_exchange_api__  # type: ignore[attr-defined]
     else:
         return False
-    # What the API does not tell: a lazily negated tensor's storage holds its values with the wrong sign; Paddle refuses to
-    # hand out tensors that require a gradient.
-    check, expected = None, None
+    # What the API does not tell: a lazily negated tensor's storage holds its values with the wrong sign; PyTorch would record
+    # what is computed from tensors that require a gradient, and counts what is written; Paddle refuses to hand such tensors out.
+    checks: tuple[Any, ...] = ()
+    written = None
     if is_torch:
-        check, expected = cls.is_neg, False  # type: ignore[attr-defined]
+        requires_grad = operator.attrgetter("requires_grad")
+        checks = (cls.is_neg, False, None), (requires_grad, False, torch.is_grad_enabled)  # type: ignore[union-attr,attr-defined]
+        written = torch.autograd.graph.increment_version  # type: ignore[union-attr]
     elif kind == "paddle":
-        check, expected = operator.attrgetter("stop_gradient"), True
+        checks = ((operator.attrgetter("stop_gradient"), True, None),)
     try:
-        extension.register(cls, api, check, expected, is_torch)
+        extension.register(cls, api, checks, not is_torch, written, is_torch)
     except ValueError:  # a version of the API that is not known, or too many types
         return False
     _readable.add(cls)

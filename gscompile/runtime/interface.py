@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gscompile.errors import ArgumentError, ShapeError
+from gscompile.ir import status
 from gscompile.ir.dims import Constraint, Dim, Shape, evaluate, shape_str, symbols
 from gscompile.ir.types import DType, TensorType
 from gscompile.runtime.arrays import View
 
 KEPT = 256  # combinations of shapes whose consequences are kept
+MOST = (1 << 63) - 1  # what a kernel can count: elements, bytes, steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,8 @@ class Interface:
 
     @property
     def status_length(self) -> int:
-        """Numbers in the status record: whether a check failed, then a position and a value for each."""
-        return 1 + 2 * self.checks
+        """Numbers in the status record."""
+        return status.length(self.checks)
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The inputs in order.
@@ -112,7 +114,7 @@ class Interface:
         """What follows from the inputs' shapes.
 
         Raises:
-            ShapeError: a shape, or a rule about sizes, does not hold.
+            ShapeError: a shape, or a rule about sizes, does not hold; something is more than 63 bits can count.
         """
         shapes = tuple([v.shape for v in views])
         found = self.known.get(shapes)
@@ -126,12 +128,23 @@ class Interface:
     def _extents(self, views: Sequence[View]) -> Extents:
         sizes = self._sizes(views)
         shapes = tuple(tuple(evaluate(d, sizes) for d in o.shape) for o in self.outputs)
+        workspace, work = evaluate(self.workspace, sizes), evaluate(self.work, sizes)
+        for o, shape in zip(self.outputs, shapes, strict=True):
+            if (
+                math.prod(n for n in shape if n) * o.dtype.itemsize > MOST
+            ):  # NumPy refuses empty arrays of such a shape, too
+                raise ShapeError(
+                    f"{self.name}: output {o.name} would have shape {shape_str(shape)}, past 2^63 - 1 bytes"
+                )
+        if max(workspace, work) > MOST:
+            given = ", ".join(f"{name} = {n}" for name, n in sizes.items())
+            raise ShapeError(f"{self.name}: with {given}, the work is more than 2^63 - 1 steps")
         return Extents(
             sizes,
             tuple(sizes[n] for n in self.symbols),
             shapes,
-            evaluate(self.workspace, sizes),
-            evaluate(self.work, sizes),
+            workspace,
+            work,
             tuple(math.prod(v.shape) * v.dtype.itemsize for v in views),
             tuple(math.prod(s) * o.dtype.itemsize for s, o in zip(shapes, self.outputs, strict=True)),
         )

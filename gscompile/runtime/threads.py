@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
+import threading
 
 from gscompile.errors import ArgumentError
+
+MOST = 4096  # threads; each has a share of every nest, which costs time and memory even where it is empty
 
 
 def available_cores() -> int:
@@ -14,14 +18,18 @@ def available_cores() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Share every following call's work among ``n`` threads (one per core by default).
+    """Share every following call's work among ``n`` threads (one per core by default), 4096 at most.
 
     Results do not depend on it, bit for bit.  More threads than cores are simulated: their shares run one after the other.  So
     are all in a process that was forked from one in which kernels had run.
     """
-    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise ArgumentError(f"set_num_threads: a positive int is needed; got {n!r}")
-    _threads.value = n
+    try:
+        number = operator.index(n)
+    except TypeError:
+        number = 0
+    if isinstance(n, bool) or not 1 <= number <= MOST:
+        raise ArgumentError(f"set_num_threads: a positive int of at most {MOST} is needed; got {n!r}")
+    _threads.value = number
 
 
 def get_num_threads() -> int:
@@ -35,8 +43,51 @@ def kernels_run() -> None:
     _used = True
 
 
+def start_pool() -> None:
+    """Start this thread's pool of threads.  TVM would do so at the first parallel loop, and end the process where it cannot.
+
+    Where the system starts no more threads, the pool is this thread alone.
+    """
+    if _here.pool:
+        return
+    import tvm_ffi
+
+    from gscompile.runtime.extension import extension  # which imports numpy
+
+    with _starting:
+        wanted = os.environ.get("TVM_NUM_THREADS", "")
+        if not _can_start(int(wanted) - 1 if wanted.isdecimal() else available_cores() - 1):
+            os.environ["TVM_NUM_THREADS"] = "1"
+        try:
+            tvm_ffi.get_global_func("runtime.NumThreads")()
+        finally:
+            os.environ["TVM_NUM_THREADS"] = wanted or str(available_cores())
+    _here.pool = True
+    if extension is not None:
+        extension.pool_started()
+
+
+def _can_start(n: int) -> bool:
+    """Whether the system lets this process run ``n`` more threads at once."""
+    started, stop = [], threading.Event()
+    try:
+        for _ in range(n):
+            thread = threading.Thread(target=stop.wait, daemon=True)
+            thread.start()
+            started.append(thread)
+    except (RuntimeError, MemoryError):
+        return False
+    finally:
+        stop.set()
+        for thread in started:
+            thread.join()
+    return True
+
+
 def _forked() -> None:
     """In a child: TVM deadlocks waiting for threads that were not forked; with one core it runs their share itself."""
+    global _starting
+    _starting = threading.Lock()
     if _used:
         os.environ["TVM_NUM_THREADS"] = "1"
 
@@ -44,6 +95,15 @@ def _forked() -> None:
 _threads = ctypes.c_int64(available_cores())
 COUNT_AT = ctypes.addressof(_threads)  # where compiled code finds their number
 _used = False
+
+
+class _Here(threading.local):
+    """What is known of a thread."""
+
+    pool = False  # it has one
+
+
+_here, _starting = _Here(), threading.Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gscompile.ir import status
 from gscompile.ir import tir as T
-from gscompile.ir.nests import CheckNest, Nest, status_position
+from gscompile.ir.nests import CheckNest, Nest, fail
 from gscompile.ir.tir import Expr, Stmt
-from schedules.cuda.atomics import atomic
-from schedules.cuda.launch import launch, single_thread
-from schedules.loops import ravel, unravel
-from schedules.rule import Context
+from gscompile.schedules.cuda.atomics import atomic
+from gscompile.schedules.cuda.launch import launch, single_thread
+from gscompile.schedules.loops import ravel, unravel
+from gscompile.schedules.rule import Context
 
 
 class Check:
@@ -21,7 +22,7 @@ class Check:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
         if not isinstance(nest, CheckNest):
             return None
-        at = status_position(nest.slot)
+        at, value = T.const(status.position(nest.slot)), T.const(status.value(nest.slot))
         count: Expr = T.const(1)
         for d in nest.grid:
             count = count * ctx.sizes(d)
@@ -31,20 +32,20 @@ class Check:
             steps = []
             for k in range(nest.components):
                 flat = ravel(nest.position(g, k), nest.index, ctx.sizes)
-                found = T.seq(atomic("min", nest.status, [at], flat), T.store(nest.status, [T.const(0)], T.const(1)))
+                found = T.seq(atomic("min", nest.status, [at], flat), fail(nest.status))
                 steps.append(T.if_(T.not_(nest.valid(g, k)), found))
             return T.seq(*steps)
 
         position = T.load(nest.status, at)
         read = T.let(
-            "p", position, lambda p: T.store(nest.status, [at + 1], nest.value(unravel(p, nest.index, ctx.sizes)))
+            "p", position, lambda p: T.store(nest.status, [value], nest.value(unravel(p, nest.index, ctx.sizes)))
         )
         # the guard of the first kernel may turn false while it runs, when another thread block has found something: every thread
         # must test its index all the same, or the smallest position could be missed
         unguarded = replace(ctx, guard=None)
-        earlier = [T.load(nest.status, status_position(s)) == T.const(T.INT64_MAX) for s in range(nest.slot)]
+        earlier = [T.load(nest.status, T.const(status.position(s))) == status.NOWHERE for s in range(nest.slot)]
         guard = T.all_of(earlier)
         return T.seq(
             launch(replace(unguarded, guard=guard), count, test),
-            single_thread(T.if_(position != T.const(T.INT64_MAX), read)),
+            single_thread(T.if_(position != status.NOWHERE, read)),
         )

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, Stmt
-from schedules.cuda.numbers import THREADS_PER_BLOCK
-from schedules.rule import Context
+from gscompile.schedules.cuda.numbers import THREADS_PER_BLOCK
+from gscompile.schedules.rule import Context
 
 
 def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt]) -> Stmt:

@@ -9,11 +9,11 @@ from gscompile.ir.dims import Shape, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from schedules.cuda.launch import launch
-from schedules.cuda.vectors import store_run, vector_length
-from schedules.loops import storage, unravel
-from schedules.rule import Context
-from schedules.runs import is_run, some_cell
+from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.cuda.vectors import store_run, vector_length
+from gscompile.schedules.loops import storage, unravel
+from gscompile.schedules.rule import Context
+from gscompile.schedules.runs import is_run, some_cell
 
 Element = Callable[[list[Expr]], Expr]
 

@@ -13,12 +13,12 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from schedules.cuda.launch import launch
-from schedules.cuda.numbers import ORDERED_RANGES, ORDERED_THREADS
-from schedules.cuda.points import extents, over_cells
-from schedules.cuda.scatter import copy_base
-from schedules.loops import assumed, nested, storage, unravel
-from schedules.rule import Context
+from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.cuda.numbers import ORDERED_RANGES, ORDERED_THREADS
+from gscompile.schedules.cuda.points import extents, over_cells
+from gscompile.schedules.cuda.scatter import copy_base
+from gscompile.schedules.loops import assumed, nested, storage, unravel
+from gscompile.schedules.rule import Context
 
 
 class Ordered:

@@ -10,9 +10,9 @@ from gscompile.ir.dims import Shape, product
 from gscompile.ir.index_map import Place
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
-from schedules.cuda.launch import launch
-from schedules.loops import storage, unravel
-from schedules.rule import Context
+from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.loops import storage, unravel
+from gscompile.schedules.rule import Context
 
 
 def over_cells(ctx: Context, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:

@@ -6,10 +6,10 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Expr, Stmt
-from schedules.cuda.launch import launch
-from schedules.folds import accumulators, fold_step
-from schedules.loops import over_reduced, storage, unravel
-from schedules.rule import Context
+from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.folds import accumulators, fold_step
+from gscompile.schedules.loops import over_reduced, storage, unravel
+from gscompile.schedules.rule import Context
 
 
 class Folds:

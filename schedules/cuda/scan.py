@@ -13,10 +13,10 @@ from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scan import ScanNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.cuda.launch import launch
-from schedules.cuda.numbers import SCAN_BLOCK, SCAN_ROWS
-from schedules.loops import unravel
-from schedules.rule import Context
+from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.cuda.numbers import SCAN_BLOCK, SCAN_ROWS
+from gscompile.schedules.loops import unravel
+from gscompile.schedules.rule import Context
 
 
 class Scans:

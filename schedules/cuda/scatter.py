@@ -21,13 +21,13 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from schedules.cuda.atomics import atomic, atomic_name, widened
-from schedules.cuda.map import copy_rows, fill_cells
-from schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
-from schedules.cuda.vectors import store_run, vector_length
-from schedules.loops import ravel, storage
-from schedules.rule import Context
-from schedules.runs import is_run, some_cell
+from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
+from gscompile.schedules.cuda.map import copy_rows, fill_cells
+from gscompile.schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
+from gscompile.schedules.cuda.vectors import store_run, vector_length
+from gscompile.schedules.loops import ravel, storage
+from gscompile.schedules.rule import Context
+from gscompile.schedules.runs import is_run, some_cell
 
 
 def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> Stmt:

@@ -13,8 +13,8 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from schedules.rule import Context
-from schedules.runs import Copied, copied
+from gscompile.schedules.rule import Context
+from gscompile.schedules.runs import Copied, copied
 
 
 def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
@@ -26,7 +26,7 @@ def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
 
 
 def store_run(out: Buffer, n: int, cell: Callable[[Expr], list[Expr]], value: Callable[[Expr], Expr]) -> Stmt:
-    """``out[cell(q)] = value(q)`` for q < n at once, where ``value`` is a run that :func:`~schedules.runs.is_run` has found."""
+    """``out[cell(q)] = value(q)`` for q < n at once, where ``value`` is a run that ``is_run`` has found."""
 
     def part(pick: Callable[[Copied], Expr]) -> Stmt:
         def one(q: Expr) -> Stmt:

@@ -1,16 +1,17 @@
 """Rules for llvm, in the order in which they are tried."""
 
-from schedules.llvm.check import Check
-from schedules.llvm.chunked import Chunked
-from schedules.llvm.copies import Copies
-from schedules.llvm.elements import PackedColumns, PickedRows
-from schedules.llvm.map import Rows
-from schedules.llvm.owned import OwnedRows
-from schedules.llvm.privatised import Privatised
-from schedules.llvm.reduce import Columns, Folds
-from schedules.llvm.scan import Scans
-from schedules.llvm.scatter import OwnerComputes
-from schedules.rule import Rule
+from gscompile.schedules.llvm.check import Check
+from gscompile.schedules.llvm.chunked import Chunked
+from gscompile.schedules.llvm.copies import Copies
+from gscompile.schedules.llvm.elements import PackedColumns, PickedRows
+from gscompile.schedules.llvm.map import Rows
+from gscompile.schedules.llvm.owned import OwnedRows
+from gscompile.schedules.llvm.privatised import Privatised
+from gscompile.schedules.llvm.reduce import Columns, Folds
+from gscompile.schedules.llvm.rows import SerialRows
+from gscompile.schedules.llvm.scan import Scans
+from gscompile.schedules.llvm.scatter import OwnerComputes
+from gscompile.schedules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     Check(),
@@ -21,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     Columns(),
     Folds(),
     Scans(),
+    SerialRows(),
     Privatised(),
     Chunked(),
     OwnedRows(),

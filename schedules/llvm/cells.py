@@ -5,10 +5,10 @@ from __future__ import annotations
 from gscompile.ir import tir as T
 from gscompile.ir.nests import MapNest
 from gscompile.ir.tir import Stmt
-from schedules.llvm.check import Flag
-from schedules.llvm.ranges import CellBody, Share
-from schedules.loops import storage
-from schedules.rule import Checked
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.ranges import CellBody, Share
+from gscompile.schedules.loops import storage
+from gscompile.schedules.rule import Checked
 
 
 def map_share(nest: MapNest) -> Share:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from gscompile.ir import status
 from gscompile.ir import tir as T
-from gscompile.ir.nests import CheckNest, Nest, status_failed, status_position
+from gscompile.ir.nests import CheckNest, Nest, fail, status_failed
 from gscompile.ir.tir import Expr, Stmt
-from schedules.llvm.ranges import Share, over_box
-from schedules.loops import nested, ravel
-from schedules.rule import Context
+from gscompile.schedules.llvm.ranges import Share, over_box
+from gscompile.schedules.loops import nested, ravel
+from gscompile.schedules.rule import Context
 
 
 class Flag:
@@ -41,12 +42,7 @@ class Flag:
         """The loops with the flag cleared before them and reported after them; ``otherwise`` if there is nothing to report."""
         if self.check is None:
             return T.seq(loops, otherwise)
-        return T.seq(T.allocate(self.bad), self.clear(), loops, T.if_(self.raised, failed(self.check), otherwise))
-
-
-def failed(check: CheckNest) -> Stmt:
-    """Report that some index is out of range."""
-    return T.store(check.status, [T.const(0)], T.const(1))
+        return T.seq(T.allocate(self.bad), self.clear(), loops, T.if_(self.raised, fail(self.check.status), otherwise))
 
 
 def check_all(check: CheckNest, ctx: Context) -> Stmt:
@@ -73,7 +69,7 @@ class Check:
         if not isinstance(nest, CheckNest):
             return None
 
-        at = status_position(nest.slot)
+        at, found = T.const(status.position(nest.slot)), T.const(status.value(nest.slot))
 
         def locate(g: list[Expr]) -> Stmt:
             steps = []
@@ -81,7 +77,7 @@ class Check:
                 position = nest.position(g, k)
                 flat = ravel(position, nest.index, ctx.sizes)
                 earlier = T.all_of([T.not_(nest.valid(g, k)), flat < T.load(nest.status, at)])
-                record = T.seq(T.store(nest.status, [at], flat), T.store(nest.status, [at + 1], nest.value(position)))
+                record = T.seq(T.store(nest.status, [at], flat), T.store(nest.status, [found], nest.value(position)))
                 steps.append(T.if_(earlier, record))
             return T.seq(*steps)
 

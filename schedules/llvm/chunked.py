@@ -19,11 +19,11 @@ from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from schedules.llvm.check import if_valid
-from schedules.llvm.column_scatter import ColumnScatter
-from schedules.llvm.costs import chunks, pays
-from schedules.llvm.kernels import with_kernels
-from schedules.llvm.numbers import (
+from gscompile.schedules.llvm.check import if_valid
+from gscompile.schedules.llvm.column_scatter import ColumnScatter
+from gscompile.schedules.llvm.costs import chunks, pays
+from gscompile.schedules.llvm.kernels import with_kernels
+from gscompile.schedules.llvm.numbers import (
     MAX_PARTIALS,
     MIN_PARTIALS,
     PARALLEL_POINTS,
@@ -32,12 +32,12 @@ from schedules.llvm.numbers import (
     STREAMED_BYTES,
     WIDE_AXIS,
 )
-from schedules.llvm.owned import OwnedRows, RowTotals
-from schedules.llvm.ranges import Share, over_box
-from schedules.llvm.scatter import OwnerComputes
-from schedules.llvm.staged import RowScatter, base, identity, separable
-from schedules.loops import assumed
-from schedules.rule import Checked, Context
+from gscompile.schedules.llvm.owned import OwnedRows, RowTotals
+from gscompile.schedules.llvm.ranges import Share, over_box
+from gscompile.schedules.llvm.scatter import OwnerComputes
+from gscompile.schedules.llvm.staged import RowScatter, base, identity, separable
+from gscompile.schedules.loops import assumed
+from gscompile.schedules.rule import Checked, Context
 
 
 class Chunked:

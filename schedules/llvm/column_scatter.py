@@ -15,12 +15,12 @@ from gscompile.ir.index_map import Indexed, Shared
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.llvm.check import Flag
-from schedules.llvm.kernels import prefetch_lines
-from schedules.llvm.numbers import LINE_BYTES, POINT_BLOCK, STREAM_PREFETCH_BYTES
-from schedules.llvm.staged import short_list, streams
-from schedules.loops import assumed, box
-from schedules.rule import Context
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.kernels import prefetch_lines
+from gscompile.schedules.llvm.numbers import LINE_BYTES, POINT_BLOCK, STREAM_PREFETCH_BYTES
+from gscompile.schedules.llvm.staged import short_list, streams
+from gscompile.schedules.loops import assumed, box
+from gscompile.schedules.rule import Context
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,22 +12,22 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
-from gscompile.ir.nests import MapNest, Nest
+from gscompile.ir.nests import MapNest, Nest, fail
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.llvm.cells import with_check
-from schedules.llvm.check import Flag, failed
-from schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
-from schedules.llvm.numbers import (
+from gscompile.schedules.llvm.cells import with_check
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
+from gscompile.schedules.llvm.numbers import (
     COPY_BLOCK,
     COPY_PREFETCH_BYTES,
     COPY_PREFETCH_DISTANCE,
     MIN_ROW_BYTES,
     NON_TEMPORAL_BYTES,
 )
-from schedules.llvm.ranges import shared_range
-from schedules.loops import nested, unravel
-from schedules.rule import Checked, Context
-from schedules.runs import Copied, common_axes, copied
+from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.loops import nested, unravel
+from gscompile.schedules.rule import Checked, Context
+from gscompile.schedules.runs import Copied, common_axes, copied
 
 
 class Copies:
@@ -82,7 +82,7 @@ class _Rows:
         some = None if self.nest.check is None else self.some()
         if self.nest.check is None or some is None:
             return copy
-        return T.if_(some, copy, T.if_(lo < hi, failed(self.nest.check)))
+        return T.if_(some, copy, T.if_(lo < hi, fail(self.nest.check.status)))
 
     def copies(self, places: Buffer, begin: Expr, known: Expr) -> Stmt:
         """The rows of a block; ``known`` is how many of them, and of those after it, the list names."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, dim_max, dim_min
 from gscompile.ir.tir import Expr
-from schedules.llvm.numbers import SCAN_COST, SORT_BLOCK, SORT_COST, SORT_LAUNCH_COST
-from schedules.rule import Context
+from gscompile.schedules.llvm.numbers import SCAN_COST, SORT_BLOCK, SORT_COST, SORT_LAUNCH_COST
+from gscompile.schedules.rule import Context
 
 
 def chunks(points: Dim, cells: Dim, per_cell: int, least: int, most: int) -> Dim:

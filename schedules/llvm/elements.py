@@ -12,10 +12,10 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.llvm.cells import map_share, with_check
-from schedules.llvm.check import Flag
-from schedules.llvm.kernels import prefetch_lines, prefetch_row, with_kernels
-from schedules.llvm.numbers import (
+from gscompile.schedules.llvm.cells import map_share, with_check
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.kernels import prefetch_lines, prefetch_row, with_kernels
+from gscompile.schedules.llvm.numbers import (
     INDEX_PREFETCH_DISTANCE,
     LINE_BYTES,
     MAX_PICKED_LINES,
@@ -25,10 +25,10 @@ from schedules.llvm.numbers import (
     PICKS_PER_PACKED,
     packed_bytes,
 )
-from schedules.llvm.ranges import Share, always_shared, over_box, shared_range
-from schedules.loops import unravel
-from schedules.rule import Checked, Context
-from schedules.runs import copied
+from gscompile.schedules.llvm.ranges import Share, always_shared, over_box, shared_range
+from gscompile.schedules.loops import unravel
+from gscompile.schedules.rule import Checked, Context
+from gscompile.schedules.runs import copied
 
 
 class PickedRows:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, Stmt
-from schedules.llvm.numbers import FEW_LINES, LINE_BYTES, PREFETCH_LINES, WHOLE_LINES_BYTES
+from gscompile.schedules.llvm.numbers import FEW_LINES, LINE_BYTES, PREFETCH_LINES, WHOLE_LINES_BYTES
 
 assert LINE_BYTES == 64, "the code below is written for cache lines of 64 bytes"
 

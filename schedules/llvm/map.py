@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Stmt
-from schedules.llvm.cells import map_share, with_check
-from schedules.llvm.ranges import over_box
-from schedules.rule import Checked, Context
+from gscompile.schedules.llvm.cells import map_share, with_check
+from gscompile.schedules.llvm.ranges import over_box
+from gscompile.schedules.rule import Checked, Context
 
 
 class Rows:

@@ -5,12 +5,12 @@ cores and AVX-512: an EPYC (1 MB of L2 cache per core, 32 MB of L3) and a Xeon (
 
 Numbers that decide how points are grouped decide how sums of floats round.  They are the same on every machine and for any
 number of threads, so that results are, too.  Numbers that decide only how fast a result comes follow the machine's caches where
-:class:`schedules.rule.Target` knows them, up to the sizes that were measured.
+:class:`gscompile.schedules.rule.Target` knows them, up to the sizes that were measured.
 """
 
 from __future__ import annotations
 
-from schedules.rule import Target
+from gscompile.schedules.rule import Target
 
 # -- the machine
 

@@ -14,16 +14,16 @@ from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.llvm.check import Flag
-from schedules.llvm.costs import partition_pays
-from schedules.llvm.kernels import copy_row, prefetch_row, store_fence, with_kernels
-from schedules.llvm.numbers import NON_TEMPORAL_BYTES, PARALLEL_POINTS, POINT_BLOCK, ROW_PREFETCH_DISTANCE
-from schedules.llvm.partition import Partition
-from schedules.llvm.ranges import shared_range
-from schedules.llvm.staged import RowScatter, base, blocks, short_list
-from schedules.loops import nested, unravel
-from schedules.rule import Checked, Context
-from schedules.runs import copied
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.costs import partition_pays
+from gscompile.schedules.llvm.kernels import copy_row, prefetch_row, store_fence, with_kernels
+from gscompile.schedules.llvm.numbers import NON_TEMPORAL_BYTES, PARALLEL_POINTS, POINT_BLOCK, ROW_PREFETCH_DISTANCE
+from gscompile.schedules.llvm.partition import Partition
+from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.llvm.staged import RowScatter, base, blocks, short_list
+from gscompile.schedules.loops import nested, unravel
+from gscompile.schedules.rule import Checked, Context
+from gscompile.schedules.runs import copied
 
 
 class OwnedRows:
@@ -128,11 +128,9 @@ class _IndexScan:
         """Put a point on the list if its row is owned."""
         s = self.into.scatter
         row, ok = s.target(begin + k)
-        # a single index that is not valid lies outside all rows
-        valid = None if len(s.leading) == 1 else s.valid(begin + k)
 
         def put(r: Expr) -> Stmt:
-            taken = T.all_of([ok, valid, self.lo <= r, r < self.hi])
+            taken = T.all_of([ok, self.lo <= r, r < self.hi])
             n = T.load(self.length, T.const(0))
             return T.seq(
                 T.store(self.owned, [n], r * POINT_BLOCK + k),

@@ -4,6 +4,8 @@ Where every thread scans all indices for its own points, the index scan costs ea
 when there are many threads.  Here each thread counts the points of its share by owner, the counts become places, and each
 point's number is written to its place: a counting sort, which keeps the order of the points.  Each owner then goes through its
 own points only.  :data:`SORT_BLOCK` points are sorted at a time, so that their list stays small.
+
+A point's owner is kept from the first pass for the second: the indices may change meanwhile, and the counts would be wrong.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from typing import TypeAlias
 
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.llvm.check import Flag
-from schedules.llvm.numbers import MAX_OWNERS, SORT_BLOCK
-from schedules.llvm.staged import RowScatter
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.numbers import MAX_OWNERS, SORT_BLOCK
+from gscompile.schedules.llvm.staged import RowScatter
 
 OwnedPoints: TypeAlias = Callable[[Callable[[Expr], Expr], Expr, Expr], Stmt]
 """(place in the list -> the point there, first place, last place) -> what is done with an owner's points."""
@@ -30,6 +32,7 @@ class Partition:
         owners: how many they are.
         rows: how many rows there are, at least 1.
         order: the points that have been sorted, counted from the first of them.
+        owner: the number of each point's owner, or that of owners where it is dropped.
         places: by share and owner: how many points, then where in ``order`` the next of them goes.
     """
 
@@ -37,14 +40,16 @@ class Partition:
     owners: Expr
     rows: Expr
     order: Buffer
+    owner: Buffer
     places: Buffer
 
     @staticmethod
     def of(s: RowScatter) -> Partition:
         order = T.buffer("order", [SORT_BLOCK], "int32", align=64)
+        owner = T.buffer("owner", [SORT_BLOCK], "uint8", align=64)
         places = T.buffer("places", [MAX_OWNERS, MAX_OWNERS], "int64", align=64)
         owners = T.minimum(s.ctx.threads, T.const(MAX_OWNERS))
-        return Partition(s, owners, T.maximum(s.ctx.sizes(s.rows), T.const(1)), order, places)
+        return Partition(s, owners, T.maximum(s.ctx.sizes(s.rows), T.const(1)), order, owner, places)
 
     def each_owner(self, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
         """``body(lo, hi)`` for the rows of each owner: the rows ``r`` with ``r * owners // rows`` equal to its number."""
@@ -64,7 +69,7 @@ class Partition:
         points = self.scatter.ctx.sizes(self.scatter.points)
         rounds = T.floordiv(points + (SORT_BLOCK - 1), T.const(SORT_BLOCK))
         loop = T.for_(rounds, lambda k: T.let("begin", k * SORT_BLOCK, block), "round")
-        return T.seq(T.allocate(self.order), T.allocate(self.places), loop)
+        return T.seq(T.allocate(self.order), T.allocate(self.owner), T.allocate(self.places), loop)
 
     def owned(self, begin: Expr, owner: Expr, body: OwnedPoints) -> Stmt:
         """``body`` for one owner's points among those that have been sorted, the first of which is ``begin``."""
@@ -83,14 +88,14 @@ class Partition:
         return T.seq(
             T.parallel(self.owners, lambda share: self.count(begin, share), "share"),
             self.sums(),
-            T.parallel(self.owners, lambda share: self.share(begin, share, Flag(None), self.order), "share"),
+            T.parallel(self.owners, lambda share: self.share(begin, share, lambda k: self.put(share, k)), "share"),
         )
 
     def count(self, begin: Expr, share: Expr) -> Stmt:
         """Count one thread's share of the points by owner, and check their indices."""
         flag = Flag(self.scatter.nest.check)
         clear = T.for_(self.owners, lambda o: T.store(self.places, [share, o], T.const(0)), "o")
-        return T.seq(clear, flag.around(self.share(begin, share, flag, None)))
+        return T.seq(clear, flag.around(self.share(begin, share, lambda k: self.meet(begin, share, k, flag))))
 
     def sums(self) -> Stmt:
         """Make places of the counts: each is the sum of all before it."""
@@ -107,24 +112,34 @@ class Partition:
         loops = T.for_(self.owners, lambda o: T.for_(self.owners, lambda share: place(o, share), "share"), "o")
         return T.seq(T.allocate(running), T.store(running, [zero], zero), loops)
 
-    def share(self, begin: Expr, share: Expr, flag: Flag, order: Buffer | None) -> Stmt:
-        """Count one thread's share of the points by owner, or write them to their places in ``order``."""
-        s, places = self.scatter, self.places
-        count = T.minimum(s.ctx.sizes(s.points) - begin, T.const(SORT_BLOCK))
-
-        def point(k: Expr) -> Stmt:
-            row, ok = s.target(begin + k)
-
-            def put(r: Expr) -> Stmt:
-                def at(o: Expr) -> Stmt:
-                    place = T.load(places, share, o)
-                    write = None if order is None else T.store(order, [place], T.cast("int32", k))
-                    return T.seq(write, T.store(places, [share, o], place + 1))
-
-                taken = T.all_of([ok, s.valid(begin + k)])
-                return T.if_(taken, T.let("owner", T.quotient(r * self.owners, self.rows), at))
-
-            return T.seq(flag.test(s.grid(begin + k)) if order is None else None, T.let("r", row, put))
-
+    def share(self, begin: Expr, share: Expr, point: Callable[[Expr], Stmt]) -> Stmt:
+        """One thread's share of the points."""
+        count = T.minimum(self.scatter.ctx.sizes(self.scatter.points) - begin, T.const(SORT_BLOCK))
         first, last = T.quotient(count * share, self.owners), T.quotient(count * (share + 1), self.owners)
         return T.for_range(first, last, point, "k")
+
+    def meet(self, begin: Expr, share: Expr, k: Expr, flag: Flag) -> Stmt:
+        """Note a point's owner, and count it."""
+        s = self.scatter
+        row, ok = s.target(begin + k)
+        taken = T.all_of([ok, s.valid(begin + k)])
+
+        def note(r: Expr) -> Stmt:
+            owner = T.quotient(r * self.owners, self.rows)
+            owner = owner if taken is None else T.select(taken, owner, self.owners)
+            return T.seq(T.store(self.owner, [k], T.cast("uint8", owner)), self.counted(share, k, lambda place: None))
+
+        return T.seq(flag.test(s.grid(begin + k)), T.let("r", row, note))
+
+    def put(self, share: Expr, k: Expr) -> Stmt:
+        """Write a point to its place."""
+        return self.counted(share, k, lambda place: T.store(self.order, [place], T.cast("int32", k)))
+
+    def counted(self, share: Expr, k: Expr, body: Callable[[Expr], Stmt | None]) -> Stmt:
+        """``body(place)`` of a point's owner, which then moves on by one; nothing for a point that is dropped."""
+
+        def at(owner: Expr) -> Stmt:
+            place = T.load(self.places, share, owner)
+            return T.if_(owner < self.owners, T.seq(body(place), T.store(self.places, [share, owner], place + 1)))
+
+        return T.let("to", T.int64(T.load(self.owner, k)), at)

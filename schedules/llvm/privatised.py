@@ -12,15 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.bounds import Bounds, inside
 from gscompile.ir.dims import Dim
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.llvm.check import Flag
-from schedules.llvm.costs import chunks, pays
-from schedules.llvm.kernels import prefetch_lines, with_kernels
-from schedules.llvm.numbers import (
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.costs import chunks, pays
+from gscompile.schedules.llvm.kernels import prefetch_lines, with_kernels
+from gscompile.schedules.llvm.numbers import (
     ACCUMULATOR_WAYS,
     LINE_BYTES,
     MAX_CHUNKS,
@@ -32,11 +31,11 @@ from schedules.llvm.numbers import (
     STREAM_BLOCK,
     SUM_TILE,
 )
-from schedules.llvm.owned import OwnedRows
-from schedules.llvm.ranges import always_shared, shared_range
-from schedules.llvm.staged import RowScatter, base, blocks, identity, separable, short_list, streams
-from schedules.loops import unravel
-from schedules.rule import Checked, Context
+from gscompile.schedules.llvm.owned import OwnedRows
+from gscompile.schedules.llvm.ranges import always_shared, shared_range
+from gscompile.schedules.llvm.staged import RowScatter, base, blocks, identity, separable, short_list, streams
+from gscompile.schedules.loops import unravel
+from gscompile.schedules.rule import Checked, Context
 
 
 class Privatised:
@@ -177,18 +176,11 @@ class _Private:
 
     def resolve(self, flag: Flag, begin: Expr, k: Expr) -> Stmt:
         """Find the cell that a point goes to, and check its index."""
-        s, nest, cells = self.chunks.scatter, self.chunks.scatter.nest, self.chunks.cells
+        s, cells = self.chunks.scatter, self.chunks.cells
         row, ok = s.target(begin + k)
-        if nest.check is not None and nest.op.addressing.bounds is Bounds.RAISE and len(s.leading) == 1:
-            # a point with an invalid index is added somewhere: the call raises, and what the accumulator holds is lost
-            empty = None if isinstance(s.rows, int) and s.rows > 0 else flag.note(T.cast("int64", cells <= 0))
-
-            def put(r: Expr) -> Stmt:
-                cell = inside(r, cells)
-                return T.seq(T.store(self.target, [k], T.cast("int32", cell)), flag.note(T.xor(r, cell)), empty)
-
-            return T.let("r", row, put)
-        taken = T.all_of([ok, s.valid(begin + k)])
+        # A point with an invalid index is added somewhere: the call raises, and what the accumulator holds is lost.  Of several
+        # axes one may be empty, where another has a position that no accumulator has.
+        taken = ok if len(s.leading) == 1 else T.all_of([ok, s.valid(begin + k)])
         row = row if taken is None else T.select(taken, row, cells)
         return T.seq(T.store(self.target, [k], T.cast("int32", row)), flag.test(s.grid(begin + k)))
 

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.tir import Expr, Stmt
-from schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, SERIAL_WORK
-from schedules.loops import nested, unravel
-from schedules.rule import Context
+from gscompile.schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, SERIAL_WORK
+from gscompile.schedules.loops import nested, unravel
+from gscompile.schedules.rule import Context
 
 CellBody: TypeAlias = Callable[[list[Expr]], Stmt]
 """Coordinates of a cell -> what is done there."""

@@ -15,10 +15,10 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.folds import accumulators, fold_step
-from schedules.llvm.check import Flag
-from schedules.llvm.kernels import opaque, prefetch_row, with_kernels, with_opaque
-from schedules.llvm.numbers import (
+from gscompile.schedules.folds import accumulators, fold_step
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.kernels import opaque, prefetch_row, with_kernels, with_opaque
+from gscompile.schedules.llvm.numbers import (
     ACCUMULATOR_REGISTERS,
     FOLD_CHAINS,
     FOLD_PREFETCH_DISTANCE,
@@ -26,9 +26,9 @@ from schedules.llvm.numbers import (
     PREFETCHED_TENSORS,
     resident_bytes,
 )
-from schedules.llvm.ranges import shared_range
-from schedules.loops import over_reduced, storage, unravel
-from schedules.rule import Checked, Context, Target
+from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.loops import over_reduced, storage, unravel
+from gscompile.schedules.rule import Checked, Context, Target
 
 LAST = 1 << 40  # more tiles than there are: so many tiles later is the last of a share
 

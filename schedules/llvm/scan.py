@@ -18,11 +18,18 @@ from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scan import ScanNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from schedules.llvm.kernels import opaque, with_opaque
-from schedules.llvm.numbers import SCAN_BLOCK, SCAN_COLUMN_BLOCK, SCAN_LANES, SCAN_REGISTERS, SCAN_UNITS, SCAN_WAYS
-from schedules.llvm.ranges import shared_range
-from schedules.loops import unravel
-from schedules.rule import Context
+from gscompile.schedules.llvm.kernels import opaque, with_opaque
+from gscompile.schedules.llvm.numbers import (
+    SCAN_BLOCK,
+    SCAN_COLUMN_BLOCK,
+    SCAN_LANES,
+    SCAN_REGISTERS,
+    SCAN_UNITS,
+    SCAN_WAYS,
+)
+from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.loops import unravel
+from gscompile.schedules.rule import Context
 
 
 class Scans:

@@ -23,10 +23,10 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from schedules.llvm.numbers import MIN_SCANNING_THREADS, WIDE_AXIS
-from schedules.llvm.ranges import shared_range
-from schedules.loops import assumed, box, storage
-from schedules.rule import Context
+from gscompile.schedules.llvm.numbers import MIN_SCANNING_THREADS, WIDE_AXIS
+from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.loops import assumed, box, storage
+from gscompile.schedules.rule import Context
 
 Position: TypeAlias = dict[Place, Expr]
 """The coordinates of a point on those of its axes whose loops have been opened."""

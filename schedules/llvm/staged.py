@@ -18,9 +18,9 @@ from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from schedules.llvm.numbers import POINT_BLOCK
-from schedules.loops import nested, ravel, storage, unravel
-from schedules.rule import Context
+from gscompile.schedules.llvm.numbers import POINT_BLOCK
+from gscompile.schedules.loops import nested, ravel, storage, unravel
+from gscompile.schedules.rule import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,10 @@ class RowScatter:
             return []
         last = [*self.no_window[:-1], T.const(1)]
         here, there = (T.reads(self.source(p, w)) for w in (self.no_window, last))
+        if len(here) != len(
+            there
+        ):  # columns are computed otherwise than their neighbours, as parts of complex numbers are
+            return []
         found = []
         for (condition, buf, at), (_, _, beside) in zip(here, there, strict=True):
             if condition is None and T.constant_value(beside[-1] - at[-1]) == 1:

@@ -328,7 +328,6 @@ def test_what_is_refused() -> None:
         "mode must be one of 'clip', 'fill', 'drop', 'promise_in_bounds'; got 'wrap'",
         lambda: gj.at(x)[i].get(mode="wrap"),
     )
-    refused("bool mask", lambda: gj.at(x)[x[:, 0] > 0].set(1))
     refused("bool mask", lambda: gj.at(x)[True].set(1))
     refused("got \\[0, 1\\]", lambda: gj.at(x)[[0, 1]].set(1))
     refused("one Ellipsis", lambda: gj.at(x)[..., ...].get())

@@ -326,7 +326,7 @@ def test_what_is_refused() -> None:
             call()
 
     refused("mode must be 'raise', 'wrap' or 'clip'; got 'CLIP'", lambda: gn.take(x, i, mode="CLIP"))
-    refused("out must be None", lambda: gn.take(x, i, out=1))
+    refused("out must be an array that can be written", lambda: gn.take(x, i, out=1))
     refused("ufunc must be one of add, ", lambda: gn.ufunc_at("hypot", x, i, 1))
     refused("add needs b", lambda: gn.ufunc_at("add", x, i))
     refused("negative does not take b", lambda: gn.ufunc_at("negative", x, i, 1))

@@ -295,8 +295,8 @@ def test_index_put_with_a_mask(seed: int) -> None:
             lambda: torch.index_put(x, (mask,), value, accumulate),  # noqa: B023
             (shape, mask.shape, accumulate),
         )
-    with pytest.raises(gs.ArgumentError, match="bool mask"):
-        gt.index_put(x, (mask,), torch.zeros(2))
+    with pytest.raises(gs.ShapeError, match="index_put: extents of a mask"):
+        gt.index_put(x, (mask[..., :0],), torch.zeros(2))
 
 
 @draws(40)
@@ -377,7 +377,7 @@ def test_index_dtypes(dtype: str) -> None:
 def test_what_differs_and_what_is_refused() -> None:
     x, i = torch.zeros(3, 4), torch.zeros(2, dtype=torch.int64)
     with pytest.raises(gs.ArgumentError, match="reduce must be"):
-        gt.scatter_reduce(x, 0, i[None], x, "max")
+        gt.scatter_reduce(x, 0, i[None], x, "maximum")
     with pytest.raises(gs.ArgumentError, match="max_norm"):
         gt.embedding(i, x, max_norm=1.0)
     with pytest.raises(gs.DTypeError, match="one dtype"):

@@ -9,7 +9,7 @@ import pytest
 import gscompile as gs
 from gscompile.compiler import nvcc
 from gscompile.ir.ops.elementwise import POINTWISE
-from schedules.cuda import RULES
+from gscompile.schedules.cuda import RULES
 from tests import cuda_text, graphs
 
 COMPILERS: dict[str, Callable[[str, str, str], bytes]] = {}

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gscompile.onnx.importer import NEWEST
+from gscompile.onnx.definitions import NEWEST
+from gscompile.onnx.importer import MAX_EXPANDED
 from gscompile.onnx.node import OPERATORS, TENSOR_TYPES, Operator
 from tests.frameworks import need
 from tests.onnx import cases
@@ -21,7 +22,7 @@ LEGACY = "consumed_inputs"  # a hint to the runtimes of 2016
 
 TEXT = """# ONNX
 
-`gs.onnx` compiles ONNX models. It needs the package onnx: `pip install 'gscompile[onnx]'`.
+`gs.onnx` compiles ONNX models. It needs the package onnx: `pip install '.[onnx]'`.
 
 ```python
 import numpy as np
@@ -40,6 +41,8 @@ print(b, m(np.eye(3, dtype="float32"), np.array([2, 0])), sep="\\n")
 ```
 
 `gscompile compile net.onnx --out code` prints the graph and what was made of it, and saves the code of every stage.
+On a terminal it shows what it does meanwhile; `--quiet` does not. With `pip install '.[completion]'` and
+`eval "$(register-python-argcomplete gscompile)"` a shell completes the command line.
 `gs.onnx.Backend` is the same behind the interface of `onnx.backend.base`.
 
 ## What becomes of a model
@@ -48,23 +51,32 @@ print(b, m(np.eye(3, dtype="float32"), np.array([2, 0])), sep="\\n")
   order, or by name, and gives the outputs in the model's order.
 - **Axes without a number** become sizes known only at a call: axes with one `dim_param` are one size, unnamed ones one each.
   Such a size never broadcasts, so an axis that may be 1 beside a longer one needs a shape of its own:
-  `import_model(.., shapes={{"name": (..)}})`.
+  `import_model(.., shapes={{"name": (..)}})`; only a slice of at most one row (`x[:1]`) does.
 - **Arithmetic on shapes** (Shape, Gather, Concat, Reshape, ..) is done while the graph is built, with sizes as they are. What a
   shape depends on must be known then: shapes, axes, pads, repeats, starts, ends, steps, OneHot's depth, all of Range. Where it
   is computed from the elements of an input, `NeedsValue` names the input, and `import_model(.., known={{"name": array}})` makes
   that a constant. `Backend` does so by itself, and compiles once for each value.
 - **Initialisers** become constants that refer to the model's bytes. External data is mapped; it must lie in the model's
   directory.
-- **Functions** of the model, and operators that ONNX defines by others, are expanded.
+- **Functions** of the model, and operators that ONNX defines by others, are expanded: to any depth, and to
+  {expanded_nodes:,} nodes.
 - **Indices**: a negative one counts from the end, one out of range raises `BoundsError`, in every operator set; duplicates of a
   scatter are combined in row-major order. See `gscompile.dialects.onnx`.
 - **Products of matrices** (MatMul, Gemm, Einsum) are plain sums of products: exact as others are, slower than a library's.
 - **Numbers**: integers wrap; an integer divided by 0 gives 0; floats cast to integers truncate and saturate; min and max give
   NaN where any is; sums of 16-bit floats are made in float32.
 
+- **If** is its branch where the condition is known while the graph is built, as that on a rank or an extent is.
+- **Reductions** give what ONNX Runtime gives: of no elements 0, 1, the infinities, and of a mean 0; ArgMax and ArgMin skip NaN
+  unless it is first, and refuse no elements. Max and Min give NaN where any is, which it does for some shapes.
+- **Exported networks** of PyTorch import, by either exporter, in operator sets 17 to 24: graph networks (sums, means and maxima
+  over edges, attention), and of vision networks what tokens need: patches by reshaping, attention, LayerNormalization, GELU. A
+  convolution (Conv, MaxPool, Resize) is refused. PyTorch's older exporter leaves out the sum of `index_add` and of an
+  accumulating `index_put` where indices are equal, and so does its model here.
+
 Not supported, and refused with an error that names the node or the input: operators and domains that are not listed here, nodes
-that hold graphs (If, Loop, Scan), sequences, optionals and sparse tensors, strings, complex numbers, and numbers of less than 8
-bits. Element types that are: {types}.
+that hold other graphs (Loop, Scan), sequences, optionals and sparse tensors, strings, and numbers of less than 8 bits. Element
+types that are: {types}.
 
 ## Tests of the onnx package
 
@@ -147,7 +159,7 @@ def expanded() -> Iterable[str]:
         for name, case in cases.all_cases().items()
         if name in passing and len(case.model.graph.node) == 1
     }
-    return sorted(found - set(OPERATORS))
+    return sorted(found - set(OPERATORS) - {"If"})  # which is its branch
 
 
 def page() -> str:
@@ -160,6 +172,7 @@ def page() -> str:
         newest=NEWEST,
         rows=rows,
         expanded=", ".join(expanded()),
+        expanded_nodes=MAX_EXPANDED,
     )
 
 

@@ -52,12 +52,7 @@ def test_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["{tmp}/gone.onnx"], "cannot read"),
         (["{tmp}"], "Is a directory"),
-        (["{model}", "--target", "vulkan"], "target 'vulkan' is not supported"),
-        (["{model}", "--target", "{{"], "--target: this is no JSON"),
-        (["{model}", "--shape", "x"], "--shape: INPUT=N,M,.. is needed; got 'x'"),
         (["{model}", "--shape", "z=1"], "shapes: no input is called 'z'"),
-        (["{model}", "--shape", "x=-1,2"], "must not be negative"),
-        (["{model}", "--out", "{model}"], "--out: cannot write to"),
         (["{wrong}"], "node 0 (TopK): the operator TopK is not supported"),
     ],
 )
@@ -78,6 +73,45 @@ def test_mistakes_are_messages(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--target", "vulkan", "target 'vulkan' is not supported"),
+        ("--target", "{", "compile: --target: this is no JSON"),
+        ("--target", '{"a":' * 9000, "compile: --target: this is no JSON"),
+        ("--target", '{"kind": "cuda", "arch": "sm_9"}', "a CUDA architecture looks like"),
+        *(
+            ("--shape", text, "compile: --shape: INPUT=N,M,.. is needed")
+            for text in (
+                "x",
+                "x=²,3",
+                "x=٣,3",
+                "x=-1,2",
+                "x=--3",
+                "x=1.5",
+                "x=a b",
+                "x=\0",
+                "x=+3",
+                f"x={10**18}",
+                "x=" + "9" * 5000,
+            )
+        ),
+        ("--name", "a b", "a Python identifier"),
+        ("--name", "", "a Python identifier"),
+        ("--out", __file__, "compile: --out: cannot write to"),
+        ("--out", "\0", "compile: --out: cannot write to"),
+        ("--out", "x" * 5000, "compile: --out: cannot write to"),
+    ],
+)
+def test_options_that_make_no_sense(
+    option: str, value: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", saved(tmp_path, node("Gather", "x i", "y")), option, value]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("gscompile: ") and message in err
+    assert err.count("\n") == 1 and len(err) < 500
+
+
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import sys
 
@@ -86,4 +120,20 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.delattr(gs, "onnx", raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert main(["compile", "m.onnx"]) == 1
-    assert "pip install 'gscompile[onnx]'" in capsys.readouterr().err
+    assert "pip install '.[onnx]'" in capsys.readouterr().err
+
+
+def test_progress_is_shown_on_a_terminal_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(tmp_path, node("Gather", "x i", "y"))
+    assert main(["compile", path]) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["compile", path, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["compile", path]) == 0
+    err = capsys.readouterr().err
+    assert "reading the model" in err and "compiling 3 values for llvm" in err and err.endswith("\r\x1b[K")
+    assert main(["compile", str(tmp_path / "gone.onnx")]) == 1
+    assert "\r\x1b[Kgscompile: compile: " in capsys.readouterr().err

@@ -61,9 +61,9 @@ def subgraph() -> Any:
         ),
         (lambda: of(node("Neg", "x", "y"), opset=99), gs.GraphError, "opset 99 is not supported: 1 to 28 are"),
         (
-            lambda: of(node("If", "c", "y", then_branch=subgraph(), else_branch=subgraph()), c=("bool", [])),
+            lambda: of(node("Loop", "- c x", "y", body=subgraph()), c=("bool", [])),
             gs.GraphError,
-            "the operator If is not supported: it holds another graph",
+            "the operator Loop is not supported: it holds another graph",
         ),
         (lambda: of(node("Neg", "z", "y")), gs.GraphError, "its input 'z' is given by no node before it"),
         (lambda: of(node("Neg", "x", "x")), gs.GraphError, "the name 'x' is given twice"),

@@ -468,7 +468,7 @@ def test_the_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(gs, "onnx", raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(gs.MissingExtraError, match=r"pip install 'gscompile\[onnx\]'"):
+    with pytest.raises(gs.MissingExtraError, match=r"pip install '\.\[onnx\]'"):
         gs.onnx.import_model("m.onnx")
 
 

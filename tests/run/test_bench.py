@@ -102,7 +102,7 @@ def process() -> Iterator[Any]:
 @pytest.mark.parametrize("name", PEERS)
 def test_every_peer_computes_the_same(name: str, process: Any) -> None:
     if lacking := missing(PEERS[name]):
-        pytest.skip(f"needs {', '.join(lacking)}: pip install 'gscompile[bench]'")
+        pytest.skip(f"needs {', '.join(lacking)}: pip install '.[bench]'")
     c = process(PEERS[name])
     # a compiler takes seconds for each
     chosen = SOME[:2] if name == "torch.compile" else WORKLOADS
@@ -346,7 +346,7 @@ def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_the_gpu_script_runs_to_its_end_without_a_gpu(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="needs torch: pip install 'gscompile[bench]'")
+    pytest.importorskip("torch", reason="needs torch: pip install '.[bench]'")
     script = [sys.executable, "benchmarks/gpu.py", "--emulate", "--no-tests", "--rounds", "1", "nd_points", "index_max"]
     done = subprocess.run(script, cwd=ROOT, env={**os.environ, "OUT": str(tmp_path)}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -361,7 +361,7 @@ def test_the_gpu_script_runs_to_its_end_without_a_gpu(tmp_path: Path) -> None:
 
 
 def test_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'gscompile[plot]'")
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install '.[plot]'")
     bars, curves = tmp_path / "bars.svg", tmp_path / "curves.svg"
     assert bench("tiny", "--peers", "none", "--plot", str(bars)) == 0
     assert bench("--measure", "sizes", "--max-points", "100", "--plot", str(curves)) == 0

@@ -87,7 +87,7 @@ def test_arrays_that_would_be_copied_are_refused() -> None:
 
 
 def test_jax_needs_out() -> None:
-    jax = pytest.importorskip("jax", reason="needs jax: pip install 'gscompile[conformance]'")
+    jax = pytest.importorskip("jax", reason="needs jax: pip install '.[conformance]'")
     x, i = arrays()
     given = jax.numpy.asarray(x), jax.numpy.asarray(i.astype("int32"))
     b = gs.Builder("net")

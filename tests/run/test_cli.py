@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,14 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait() == 141
+
+
+def test_a_shell_that_asks_is_answered_by_argcomplete(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    answers = SimpleNamespace(autocomplete=lambda parser: asked.append(parser.prog))
+    monkeypatch.setitem(sys.modules, "argcomplete", answers)
+    assert main(["--version"]) == 0 and not asked
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    assert main(["--version"]) == 0 and asked == ["gscompile"]
+    monkeypatch.setitem(sys.modules, "argcomplete", None)  # not installed
+    assert main(["--version"]) == 0

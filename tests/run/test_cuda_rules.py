@@ -22,9 +22,9 @@ from gscompile.emulation import emulate
 from gscompile.ir import tir as T
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
-from schedules import Context
-from schedules.cuda.points import over_points
-from schedules.cuda.scatter import copy_base
+from gscompile.schedules import Context
+from gscompile.schedules.cuda.points import over_points
+from gscompile.schedules.cuda.scatter import copy_base
 from tests import cuda_text, oracle
 from tests.cases import random_data
 from tests.oracle import Array, assert_same

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import inspect
 import sys
 from typing import Any
@@ -178,6 +179,7 @@ def test_every_reference_is_given_back(take: Any) -> None:
                     take(*arguments)
 
     def counts() -> list[int]:
+        gc.collect()  # the errors, whose tracebacks lead to the arrays
         return [sys.getrefcount(x) for x in (X, INDEX, missing, out, out.dtype, INDEX.dtype, take, bound)]
 
     rounds()
@@ -187,7 +189,7 @@ def test_every_reference_is_given_back(take: Any) -> None:
 
 
 def test_what_a_call_tells_of_itself(take: Any) -> None:
-    assert str(inspect.signature(take)) == "(*args, out=None, **kwargs)"
+    assert str(inspect.signature(take)) == "(x, i, *, out=None)"
     assert str(inspect.signature(take.bind(X, INDEX))) == "()"
     assert "Raises:" in (inspect.getdoc(type(take).__call__) or "")
 
@@ -258,12 +260,16 @@ def test_torch_results_by_size() -> None:
 def test_torch_parameters_and_inference(take: Any) -> None:
     torch = need("torch")
     parameter, i = torch.nn.Parameter(torch.from_numpy(X)), torch.from_numpy(INDEX)
-    take(parameter, i)
+    with torch.no_grad():
+        take(parameter, i)
     with only_fast(take):
-        assert torch.equal(take(parameter, i), parameter.detach()[i])
+        with torch.no_grad():
+            assert torch.equal(take(parameter, i), parameter.detach()[i])
+            assert not take(parameter, i).is_inference()
         with torch.inference_mode():
             assert take(parameter, i).is_inference()
-        assert not take(parameter, i).is_inference()
+        with pytest.raises(SlowPathError):  # which refuses what would lose its gradient
+            take(parameter, i)
 
 
 def test_jax_arrays_are_read(take: Any) -> None:
@@ -410,7 +416,7 @@ def test_interrupts_are_not_swallowed(take: Any) -> None:
         raise KeyboardInterrupt
 
     assert extension is not None
-    extension.register(Array, Array.__dlpack_c_exchange_api__, interrupt, True, False)
+    extension.register(Array, Array.__dlpack_c_exchange_api__, ((interrupt, True, None),), True, None, False)
     with pytest.raises(KeyboardInterrupt):
         take(Array(X), INDEX, out=np.empty((4, 3), np.float32))
 
@@ -433,7 +439,15 @@ def test_wrong_arguments_of_the_extension() -> None:
     assert not fast.add((X,), locked(np.empty(3)), (), -1, True, None, None)
     assert not fast.add((X.reshape((1,) * 7 + X.shape),), out, (), -1, True, None, None)  # no module has nine axes
     with pytest.raises(ValueError, match="incorrect name"):
-        extension.register(int, new_capsule(1, b"another", None), None, None, False)
+        extension.register(int, new_capsule(1, b"another", None), (), True, None, False)
+    check = print, None, None
+    with pytest.raises(ValueError, match="at most 2 checks"):
+        extension.register(int, library().__dlpack_c_exchange_api__, (check,) * 3, True, None, False)
+    with pytest.raises(ValueError, match="none through the buffer protocol"):
+        extension.register(int, None, (check,), True, None, False)
+    for wrong in (print, (), (print, None)):
+        with pytest.raises(TypeError, match="a check must be"):
+            extension.register(int, library().__dlpack_c_exchange_api__, (wrong,), True, None, False)
     with pytest.raises(TypeError):
         extension.address([1])
     assert extension.address(out) == out.ctypes.data

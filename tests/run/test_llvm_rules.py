@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from schedules.llvm.numbers import COPY_BLOCK, COPY_PREFETCH_DISTANCE
+from gscompile.schedules.llvm.numbers import COPY_BLOCK, COPY_PREFETCH_DISTANCE
 from tests.oracle import assert_same
 from tests.run.test_guard_pages import Fence, Say, in_child
 

@@ -27,6 +27,7 @@ from gscompile.ir.dims import (
     product,
     shape_str,
     symbols,
+    total,
 )
 
 NAMES = ("n", "m", "k")
@@ -226,3 +227,36 @@ def test_products_and_rebuilding() -> None:
     rebuilt = fold(dim, str, str, text)
     for s in [{"n": 3, "m": 2, "k": 1}, {"n": 0, "m": 9, "k": 4}]:
         assert eval(rebuilt, {"max": max}, s) == evaluate(dim, s)
+
+
+def test_a_size_has_bounds() -> None:
+    """What would take TVM, or a printout, beyond any measure is refused where it is made."""
+    d: Dim = n
+    with pytest.raises(ShapeError, match="product of 64 sizes"):
+        for _ in range(13):
+            d = d * d
+    d = n + m + k + 1
+    with pytest.raises(ShapeError, match="terms"):
+        for _ in range(13):
+            d = d * d
+    with pytest.raises(ShapeError, match="int64"):
+        n * 2**63
+    with pytest.raises(ShapeError, match="1025 terms"):
+        total(SymDim.var(f"s{i}") for i in range(1025))
+    with pytest.raises(ShapeError, match="within one another"):
+        d = n
+        for _ in range(40):
+            d = dim_max(d // 2, m) + n
+
+
+@given(st.integers(-9, 9), st.integers(-9, 9), st.integers(-9, 9), st.integers(0, 20))
+def test_extremes_of_extremes(a: int, b: int, c: int, size: int) -> None:
+    for outer, inner in ((dim_max, dim_max), (dim_min, dim_min), (dim_max, dim_min), (dim_min, dim_max)):
+        assert evaluate(outer(inner(n + a, b) + c, a), {"n": size}) == outer(inner(size + a, b) + c, a)
+
+
+def test_slices_of_slices_stay_short() -> None:
+    d: Dim = n
+    for _ in range(1000):
+        d = dim_max(d - 1, 0)
+    assert str(d) == "max(-1000+n, 0)" or str(d) == "max(n-1000, 0)"

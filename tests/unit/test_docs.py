@@ -165,4 +165,4 @@ def test_the_site_has_every_page() -> None:
     nav = (ROOT / "mkdocs.yml").read_text().split("\nnav:")[1]
     listed = set(re.findall(r"([\w./-]+\.md)", nav))
     pages = {str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md")}
-    assert pages | {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/NOTES.md"} == listed
+    assert pages | {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/NOTES.md"} == listed

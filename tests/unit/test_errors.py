@@ -28,6 +28,7 @@ from gscompile.errors import (
     DTypeError,
     GraphError,
     MissingExtraError,
+    OutOfMemoryError,
     ShapeError,
     TargetError,
 )
@@ -41,6 +42,7 @@ BASES = {
     TargetError: ValueError,
     DeviceError: RuntimeError,
     MissingExtraError: ImportError,
+    OutOfMemoryError: MemoryError,
     BoundsError: IndexError,
 }
 
@@ -127,7 +129,6 @@ BUILDER = [
     row("value name", "b.gather(data, index, name='a b')", GraphError, "gather", "name", "identifier", "'a b'"),
     row("unknown dtype", "b.input('x', (2,), 'float33')", DTypeError, "'float33'", "float32"),
     row("dtype without width", "b.input('x', (2,), float)", DTypeError, "float", "no fixed width", "float32"),
-    row("complex dtype", "b.input('x', (2,), np.complex64)", DTypeError, "complex64", "float32"),
     row("dtype is no dtype", "b.input('x', (2,), 7)", DTypeError, "7", "float32"),
     row("CINN's odd width", "gs.Float(8)", DTypeError, "float8"),
     row("negative extent", "b.input('x', (2, -1), 'int8')", ShapeError, "negative", "-1"),
@@ -222,7 +223,7 @@ OPTIONS = [  # of every gather and scatter
         row(f"{op}: {option}={value}", f"b.{op}({args}, {option}={value})", ArgumentError, op, option, value, *known)
         for op, args in SCATTERS.items()
         for option, value, known in [
-            ("reduction", "'sum'", REDUCTIONS),
+            ("reduction", "'total'", REDUCTIONS),
             ("reduction", "None", REDUCTIONS),
             ("reduction", "['add']", REDUCTIONS),
             ("include_self", "0", ("True or False",)),
@@ -438,7 +439,7 @@ SCATTER = [
     row(
         "scatter: src rank",
         "b.scatter(data, index, b.zeros((3,)))",
-        ShapeError, "scatter", "src", "(3, 24)", "got (3,)",
+        ShapeError, "scatter", "src (3,)", "(3, 24)", "axis 1", "equal to 24", "got 3",
     ),
     row(
         "scatter: src shape",
@@ -489,8 +490,7 @@ SURROUNDINGS = [
     row("full: does not fit", "b.full((2,), 300, 'int8')", DTypeError, "full", "300", "int8"),
     row("full: NaN", "b.full((2,), float('nan'), 'int8')", DTypeError, "full", "nan", "int8"),
     row("full: not a number", "b.full((2,), 'one')", DTypeError, "full", "'one'"),
-    row("constant: complex", "b.constant(np.zeros(2, np.complex64))", DTypeError, "constant", "complex64"),
-    row("constant: long", "b.constant(np.zeros((200, 200), 'c16'))", DTypeError, "constant", "complex128"),
+    row("constant: long", "b.constant(np.zeros((200, 200), 'O'))", DTypeError, "constant", "object"),
     row("constant: masked", "b.constant(np.ma.masked_array([1, 2], [0, 1]))", ArgumentError, "constant", "mask"),
     row("constant: ragged", "b.constant([[1], [2, 3]])", ShapeError, "constant"),
     row("iota: axis", "b.iota((2, 3), axis=2)", ShapeError, "iota", "axis", "[-2, 1]", "got 2"),
@@ -513,9 +513,9 @@ SURROUNDINGS = [
     row("flatten: axis", "b.flatten(data, 3)", ShapeError, "flatten", "axis", "got 3"),
     row("flip: axis", "b.flip(data, 2)", ShapeError, "flip", "axis", "got 2"),
     row("slice: lengths", "b.slice(data, [0, 0], [1])", ShapeError, "slice", "one entry"),
-    row("slice: step 0", "data[::0]", ShapeError, "slice", "step"),
-    row("slice: step is a float", "data[::1.5]", DTypeError, "slice", "1.5"),
-    row("slice: start is a float", "data[0.5:]", DTypeError, "slice", "0.5"),
+    row("slice: step 0", "data[::0]", ShapeError, "getitem", "step"),
+    row("slice: step is a float", "data[::1.5]", DTypeError, "getitem", "1.5"),
+    row("slice: start is a float", "data[0.5:]", DTypeError, "getitem", "0.5"),
     row("slice: axis twice", "b.slice(data, [0, 0], [1, 1], axes=[0, -2])", ShapeError, "slice", "axes", "twice"),
     row("pad: lengths", "b.pad(data, [0], [0, 0])", ShapeError, "pad", "2 entries", "1"),
     row("pad: cut too much", "b.pad(data, [-5, 0], [-4, 0])", ShapeError, "pad", "(8, 24)", "(-5, 0)", "(-4, 0)"),
@@ -561,7 +561,7 @@ BUILDING = [
         hide('ml_dtypes')
         gs.BFloat16().numpy
         """,
-        MissingExtraError, "bfloat16", "ml_dtypes", "not installed", "pip install 'gscompile[",
+        MissingExtraError, "bfloat16", "ml_dtypes", "not installed", "pip install '.[",
     ),
 ]
 
@@ -579,7 +579,7 @@ CALLING = [
     row("dtype of data", "rows(A.astype('f8'), I)", DTypeError, "rows", "input data", "float32", "got float64"),
     row("dtype of index", "rows(A, I.astype('i4'))", DTypeError, "rows", "input index", "int64", "got int32"),
     row("complex array", "rows(A.astype('c8'), I)", DTypeError, "rows", "input data", "complex64"),
-    row("swapped bytes", "rows(A.astype('>f4'), I)", DTypeError, "rows", "input data", "swapped"),
+    row("swapped bytes", "rows(A.astype('>f4'), I)", DTypeError, "rows", "input data", "got >f4"),
     row("object array", "rows(A.astype('O'), I)", DTypeError, "rows", "input data", "object"),
     row("text", "rows('text', I)", DTypeError, "rows", "input data"),
     row("None", "rows(None, I)", DTypeError, "rows", "input data", "None"),

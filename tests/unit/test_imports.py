@@ -16,9 +16,9 @@ import gscompile as gs
 FIRST = [
     "gscompile",
     "schedules",
-    "schedules.rule",
+    "gscompile.schedules.rule",
     "schedules.llvm",
-    "schedules.cuda",
+    "gscompile.schedules.cuda",
     "gscompile.te",
     "gscompile.ir.nests",
 ]
@@ -78,7 +78,7 @@ def test_the_runtime_needs_numpy_only() -> None:
             name
             for name in sys.modules
             if name.partition(".")[0] in ("tvm", "tvm_ffi", "ml_dtypes", "torch", "jax", "cupy", "schedules")
-            or name.startswith(("gscompile.ir.tir", "gscompile.compiler"))
+            or name.startswith(("gscompile.ir.tir", "gscompile.compiler", "gscompile.schedules"))
         ))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)

@@ -8,8 +8,8 @@ import gscompile as gs
 from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.targets.llvm import Llvm, l2_bytes
-from schedules import Target
-from schedules.llvm.numbers import packed_bytes, resident_bytes
+from gscompile.schedules import Target
+from gscompile.schedules.llvm.numbers import packed_bytes, resident_bytes
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def touch(root: Path, *names: str) -> None:
 
 def test_neither_names_the_extra(empty: Path) -> None:
     assert nvcc.available() is None
-    with pytest.raises(gs.MissingExtraError, match=r"pip install 'gscompile\[cuda\]', or put nvcc on PATH"):
+    with pytest.raises(gs.MissingExtraError, match=r"pip install '\.\[cuda\]', or put nvcc on PATH"):
         nvcc.compile_cuda(KERNEL, "sm_80", "ptx")
 
 
@@ -270,3 +270,20 @@ def test_tvm_calls_back_with_the_target_and_lets_errors_through(
         monkeypatch.setattr(nvcc, "compile_cuda", fail)
         with T.target({"kind": "cuda", "arch": "sm_90"}), pytest.raises(error, match="why"):
             callback("source")
+
+
+def test_nvcc_without_a_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read-only file system: NVRTC needs none, and nvcc alone says what is missing."""
+
+    def refuse(**_: object) -> None:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(nvcc.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(nvcc, "_nvcc", lambda: "/usr/bin/nvcc")
+    monkeypatch.setattr(nvcc, "_nvrtc", lambda: None)
+    assert nvcc.temporary_folder() is None
+    with pytest.raises(gs.TargetError, match=r"needs a folder for temporary files, and there is none: set TMPDIR"):
+        nvcc.compile_cuda("", "sm_80", "ptx")
+    monkeypatch.setattr(nvcc, "_nvrtc", lambda: ("library", ()))
+    monkeypatch.setattr(nvcc, "_run_nvrtc", lambda library, include, source, arch, format: b"by NVRTC")
+    assert nvcc.compile_cuda("", "sm_80", "ptx") == b"by NVRTC"

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-import schedules
+from gscompile import schedules
 from gscompile.compiler import targets
 from gscompile.compiler.targets import TARGETS, UNSUPPORTED, Target, for_device, known_code, register, resolve
 from gscompile.compiler.targets.llvm import Llvm
-from schedules import Rule
-from schedules.llvm import RULES
+from gscompile.schedules import Rule
+from gscompile.schedules.llvm import RULES
 
 
 @register
@@ -29,6 +29,7 @@ class Toy(Target):
     alignment = 32
     host_guards = True
     joins_checks = False
+    in_parts = False
     pipeline = Llvm.pipeline
     code: ClassVar = {
         **Llvm.code,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from gscompile.errors import TargetError
+from gscompile.errors import GSError, TargetError
 from gscompile.ir import tir as T
 from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DType
 from gscompile.runtime.devices import Runner
-from schedules import Rule
-from schedules import Target as Facts
+from gscompile.schedules import Rule
+from gscompile.schedules import Target as Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class CodeKind:
 
     Attributes:
         suffix: of a file that holds it.
-        read: (the target, the function, the library) -> the text.
+        read: (the target, the function or the module of its parts, the library) -> the text.
     """
 
     suffix: str
-    read: Callable[[Target, PrimFunc, Any], str]
+    read: Callable[[Target, Any, Any], str]
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,16 @@ class Target(ABC):
         alignment: what addresses of arrays must be multiples of, in bytes; 0 for nothing but the size of their elements.
         host_guards: the host can read what a nest's guard reads, and applies it; otherwise rules put it inside their kernels.
         joins_checks: a nest may take over the check of the indices that it reads.
+        in_parts: a long function may call others; TVM takes kernels out of no function that is called.
         code: the stages of the code, by name.
         facts: what schedule rules may know.
         tvm: TVM's target.
+        attributes: what it was made of, from which it is made again where it is unpickled.
     """
 
     facts: Facts
     tvm: Any
+    attributes: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False, kw_only=True)
 
     kind: ClassVar[str]
     device: ClassVar[str]
@@ -54,6 +57,7 @@ class Target(ABC):
     alignment: ClassVar[int] = 0
     host_guards: ClassVar[bool]
     joins_checks: ClassVar[bool]
+    in_parts: ClassVar[bool]
     pipeline: ClassVar[str] = "default"  # TVM's lowering
     code: ClassVar[Mapping[str, CodeKind]]
 
@@ -88,9 +92,19 @@ class Target(ABC):
         """The function that is compiled, of the one that the rules made."""
         return func
 
-    def compile(self, func: PrimFunc, name: str) -> Any:
-        """A library with the function ``name``."""
-        return T.compile_module(T.module({name: func}), self.tvm, self.pipeline)
+    def compile(self, module: Any) -> Any:
+        """A library with the functions of TVM's module ``module``.
+
+        Raises:
+            TargetError: TVM, or what it calls, cannot make code for this target.
+        """
+        try:
+            return T.compile_module(module, self.tvm, self.pipeline)
+        except GSError:
+            raise
+        except Exception as e:
+            reason = (str(e).strip() or type(e).__name__).splitlines()[-1]
+            raise TargetError(f"TVM cannot compile this for {self}: {reason}") from e
 
     def require_device(self, module: str) -> None:  # noqa: B027
         """Make sure that kernels can run in this process.
@@ -102,10 +116,13 @@ class Target(ABC):
             DeviceError: the device is not there.
         """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of, ({"kind": self.kind, **self.attributes},)
+
     def __str__(self) -> str:
         return f"{self.kind} ({self.facts.arch})"
 
-    def source(self, code: str, func: PrimFunc, library: Any) -> str:
+    def source(self, code: str, func: Any, library: Any) -> str:
         """The code at one stage.
 
         Raises:

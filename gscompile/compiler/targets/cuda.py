@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from gscompile.compiler.nvcc import compile_cuda, configure_tvm
+from gscompile.compiler.nvcc import compile_cuda, configure_tvm, require_arch
 from gscompile.compiler.targets.base import HOST_CODE, CodeKind, Target
 from gscompile.compiler.targets.create import tvm_target
 from gscompile.errors import DeviceError
 from gscompile.ir import tir as T
-from gscompile.ir.tir import PrimFunc, Stmt
+from gscompile.ir.tir import Stmt
 from gscompile.runtime.devices import CUDA, Runner
-from schedules import Rule
-from schedules import Target as Facts
-from schedules.cuda import RULES
-from schedules.cuda.launch import single_thread
+from gscompile.schedules import Rule
+from gscompile.schedules import Target as Facts
+from gscompile.schedules.cuda import RULES
+from gscompile.schedules.cuda.launch import single_thread
 
 DEFAULT_ARCH = "sm_80"  # where there is no GPU to ask: what every data-centre GPU since 2020 runs
 ACCESS_BYTES = 16  # the widest memory access of a thread, and what arrays are aligned to for it
 
 
-def _ptx(target: Target, func: PrimFunc, library: Any) -> str:
+def _ptx(target: Target, func: Any, library: Any) -> str:
     return compile_cuda(T.device_source(library), target.facts.arch, "ptx").decode()
 
 
@@ -35,6 +35,7 @@ class Cuda(Target):
     alignment = ACCESS_BYTES
     host_guards = False
     joins_checks = False
+    in_parts = False
     code: ClassVar[Mapping[str, CodeKind]] = {
         **HOST_CODE,
         "cuda": CodeKind("cu", lambda target, func, library: T.device_source(library)),
@@ -46,7 +47,9 @@ class Cuda(Target):
         configure_tvm()
         given = {"max_num_threads": 1024, **attributes}
         given.setdefault("arch", local_arch() or DEFAULT_ARCH)
-        return cls(Facts(cls.kind, ACCESS_BYTES, str(given["arch"])), tvm_target(given))
+        if isinstance(given["arch"], str):
+            require_arch(given["arch"])
+        return cls(Facts(cls.kind, ACCESS_BYTES, str(given["arch"])), tvm_target(given), attributes=dict(attributes))
 
     @property
     def rules(self) -> Sequence[Rule]:

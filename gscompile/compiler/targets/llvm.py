@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from gscompile.compiler.targets.base import HOST_CODE, Target
-from gscompile.compiler.targets.create import tvm_target
+from gscompile.compiler.targets.create import refusals, require_known, require_runs_here, tvm_target
 from gscompile.errors import TargetError
 from gscompile.ir import tir as T
 from gscompile.runtime.devices import HOST, Runner
-from schedules import Rule
-from schedules import Target as Facts
-from schedules.llvm import RULES
+from gscompile.schedules import Rule
+from gscompile.schedules import Target as Facts
+from gscompile.schedules.llvm import RULES
 
 
 class Llvm(Target):
@@ -25,12 +25,14 @@ class Llvm(Target):
     device_type = 1
     host_guards = True
     joins_checks = True
+    in_parts = True
     pipeline = T.CPU_PIPELINE
     code = HOST_CODE
 
     @classmethod
     def of(cls, attributes: Mapping[str, Any]) -> Llvm:
         given = dict(attributes)
+        require_known(given)
         here = "mcpu" not in given and "mtriple" not in given
         if here:
             given["mcpu"] = T.host_cpu()
@@ -40,7 +42,12 @@ class Llvm(Target):
             if not T.known_cpu(T.target(triple), cpu):
                 raise TargetError(f"LLVM knows no CPU {cpu!r} for this target")
         target = tvm_target(given)
-        return cls(Facts(cls.kind, T.vector_bytes(target), cpu, l2_bytes() if here else None), target)
+        with refusals(given):  # some attributes LLVM reads only now
+            width = T.vector_bytes(target)
+        return cls(Facts(cls.kind, width, cpu, l2_bytes() if here else None), target, attributes=dict(attributes))
+
+    def require_device(self, module: str) -> None:
+        require_runs_here(str(self.tvm.attrs.get("mtriple", "")), self.facts.vector_bytes, module)
 
     @property
     def rules(self) -> Sequence[Rule]:

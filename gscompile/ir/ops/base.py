@@ -24,7 +24,7 @@ from gscompile.ir.coords import Coords, Element, Sizes
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.nests import CheckNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.ir.types import DType, TensorType
+from gscompile.ir.types import OpaqueDType, TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,13 @@ class Tree:
         nodes: how many it has; what is loaded counts as one.
         spots: how often its coordinates stand in it.
         given: it is an input or a constant.
+        depth: how many operators stand on one another in it.
     """
 
     nodes: int = 1
     spots: int = 1
     given: bool = False
+    depth: int = 0
 
     @property
     def total(self) -> int:
@@ -49,7 +51,13 @@ class Tree:
     def over(args: Sequence[Tree], uses: Sequence[int]) -> Tree:
         """The expression that contains that of each argument so many times."""
         pairs = list(zip(args, uses, strict=True))
-        return Tree(1 + sum(n * a.nodes for a, n in pairs), max(1, sum(n * a.spots for a, n in pairs)))
+        nodes, spots = sum(n * a.nodes for a, n in pairs), sum(n * a.spots for a, n in pairs)
+        return Tree(1 + nodes, max(1, spots), depth=Tree.above(args))
+
+    @staticmethod
+    def above(args: Sequence[Tree]) -> int:
+        """The depth of what is computed from these."""
+        return 1 + max((a.depth for a in args), default=0)
 
 
 class Operator(ABC):
@@ -96,6 +104,10 @@ class Operator(ABC):
         """The argument whose memory its result may take over, where nothing else needs that; None for none."""
         return None
 
+    def with_lane(self) -> Operator:
+        """The operator that does the same to tensors whose elements lie on one more axis, the innermost, part by part."""
+        return self
+
     def picks(self, position: int) -> bool:
         """Whether it reads no more elements of an argument than its result has."""
         return False
@@ -104,8 +116,20 @@ class Operator(ABC):
         """Whether it reads elements of an argument more than once (or may, where sizes are not known)."""
         return False
 
-    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
-        """About the size of its expression, which contains those of its arguments."""
+    def moves(self, position: int) -> bool:
+        """Whether elements of that argument are moved as they are, whatever they hold; without arguments, those it makes."""
+        return False
+
+    def aligns(self, position: int) -> bool:
+        """Whether that argument has the axes of its result: where one has an axis more, the other gets one of extent 1."""
+        return False
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Operator:
+        """This operator on the words of elements that it moves, which have an axis of their own, number ``rank``, if several."""
+        raise NotImplementedError(self.name)
+
+    def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
+        """About the size of its expression, which contains those of its arguments, of these types."""
         return Tree.over(args, [1] * len(args))
 
 
@@ -113,6 +137,12 @@ class Leaf(Operator):
     """A tensor that comes from outside: an input or a constant."""
 
     __slots__ = ()
+
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Operator:
+        return self
 
 
 class Inline(Operator):

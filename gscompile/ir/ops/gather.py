@@ -11,22 +11,21 @@ from gscompile.ir.bounds import When
 from gscompile.ir.coords import Coords, Element, Sizes
 from gscompile.ir.dims import Shape
 from gscompile.ir.ops.base import Inline, Tree, reads_again
-from gscompile.ir.ops.elementwise import constant
+from gscompile.ir.ops.fill import Fill, made_of, word_values
 from gscompile.ir.tir import Expr
-from gscompile.ir.types import DType, TensorType
+from gscompile.ir.types import OpaqueDType, TensorType
 
 
 @dataclass(frozen=True, slots=True)
 class Gather(Inline):
     """Arguments: data, index.  Result: shape ``map.points_shape(data, index)``, data's dtype.
 
-    Under ``raise`` the addresses are clamped, unless ``checked`` says that the indices are found to be in range.  A point that
-    has nowhere to point to, on an axis without a valid position, is then 0.
+    A point that has nowhere to point to, on an axis without a valid position, is 0, unless ``checked`` says that there is none.
     """
 
     spelled: str
     addressing: Addressing
-    fill: float | int | bool = 0
+    fill: Fill = 0
     checked: When = When.NEVER
 
     @property
@@ -41,17 +40,28 @@ class Gather(Inline):
     def indexing(self) -> Addressing:
         return self.addressing
 
+    def with_lane(self) -> Gather:
+        return replace(self, addressing=self.addressing.with_lane())
+
     def picks(self, position: int) -> bool:
         return position == 0
 
     def repeats(self, position: int, out: Shape, arg: Shape) -> bool:
         return reads_again(out, arg) if position == 0 else bool(self.addressing.map.window_sizes)
 
-    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
+    def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
         """The index's expression stands where data's has coordinates."""
         data, index = args
         reads = data.spots * self.addressing.uses(index.given)
-        return Tree(1 + data.nodes + reads * index.nodes, data.spots + reads * index.spots)
+        nodes, spots = 1 + data.nodes + reads * index.nodes, data.spots + reads * index.spots
+        return Tree(nodes, spots, depth=Tree.above(args))
+
+    def moves(self, position: int) -> bool:
+        return position == 0
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Gather:
+        fill = word_values(self.fill, dtype) if isinstance(self.fill, bytes) else 0
+        return replace(self, addressing=self.addressing.in_words(dtype.words), fill=fill)
 
     def assuming(self, checked: When) -> Gather:
         return replace(self, checked=checked)
@@ -63,4 +73,4 @@ class Gather(Inline):
         value: Callable[[], Expr] = lambda: data(*self.addressing.data_coords(starts, grid, window))  # noqa: E731
         if ok is None:
             return value()
-        return T.if_then_else(ok, value(), constant(self.fill, out.dtype))
+        return T.if_then_else(ok, value(), made_of(self.fill, out.dtype, coords))

@@ -6,20 +6,29 @@ Each ``element`` is one formula: where the value at ``coords`` of the result sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords, Element, Sizes
-from gscompile.ir.dims import Dim, Shape, exact_quotient
+from gscompile.ir.dims import Dim, Shape, at_most_one, exact_quotient
 from gscompile.ir.ops.base import Inline, Tree, reads_again
-from gscompile.ir.ops.elementwise import POINTWISE, constant
+from gscompile.ir.ops.elementwise import POINTWISE
 from gscompile.ir.ops.elementwise import cast as cast_expr
+from gscompile.ir.ops.fill import Fill, made_of, word_values
 from gscompile.ir.tir import Expr
-from gscompile.ir.types import DTYPES, DType, TensorType
+from gscompile.ir.types import DTYPES, DType, OpaqueDType, TensorType
 
-_USED_ONCE = frozenset(
-    ["add", "sub", "mul", "div", "neg", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"]
+# How often the expression of a function contains that of an operand; naming the operand does not help, since TVM's analysis
+# puts what is named in place of its name.
+_USES = dict.fromkeys(
+    ["add", "sub", "mul", "div", "neg", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"],
+    1,
 )
+_USES_OF_FLOATS = {
+    **_USES,
+    **dict.fromkeys(["abs", "floor", "ceil", "round", "trunc", "sqrt", "rsqrt", "reciprocal"], 1),
+    "relu": 2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +53,26 @@ class Pointwise(Inline):
     def repeats(self, position: int, out: Shape, arg: Shape) -> bool:
         return reads_again(out, arg)
 
-    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
-        return Tree.over(args, [self._uses(out)] * len(args))
+    def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
+        return Tree.over(args, [self._uses(out.dtype)] * len(args))
 
     def _uses(self, out: DType) -> int:
         """How often the function's expression contains that of an operand, about."""
-        if out.name == "bfloat16":
+        if not out.native:
             return max(8, self.cost)
-        if self.function not in _USED_ONCE:
-            return max(6, self.cost)
+        uses = (_USES_OF_FLOATS if out.is_float else _USES).get(self.function, max(6, self.cost))
         # TVM's analysis of the casts between widths goes through them several times
-        return 3 if out.is_integer else 1
+        return 3 if out.is_integer and uses == 1 else uses
+
+    def moves(self, position: int) -> bool:
+        return self.function == "where" and position > 0
+
+    def aligns(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Pointwise:
+        word = dtype.word.name
+        return replace(self, operand_dtypes=tuple(word if d == dtype.name else d for d in self.operand_dtypes))
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         values = []
@@ -66,9 +84,12 @@ class Pointwise(Inline):
 
 
 def broadcast_coords(coords: Coords, shape: Shape) -> list[Expr]:
-    """Coordinates in a tensor that was broadcast: its axes align from the right, and extent 1 repeats."""
+    """Coordinates in a tensor that was broadcast: its axes align from the right, and extent 1 repeats.
+
+    So does one that is 0 or 1, since it has no other coordinate.
+    """
     tail = coords[len(coords) - len(shape) :]
-    return [T.const(0) if d == 1 else c for c, d in zip(tail, shape, strict=True)]
+    return [T.const(0) if at_most_one(d) else c for c, d in zip(tail, shape, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +109,7 @@ class Cast(Inline):
     def elementwise(self) -> bool:
         return True
 
-    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
+    def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
         return Tree.over(args, [3])
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
@@ -99,7 +120,7 @@ class Cast(Inline):
 class Full(Inline):
     """The same value everywhere."""
 
-    value: float | int | bool
+    value: Fill
 
     @property
     def name(self) -> str:
@@ -108,8 +129,14 @@ class Full(Inline):
     def attributes(self) -> str:
         return repr(self.value)
 
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Full:
+        return replace(self, value=word_values(self.value, dtype))
+
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
-        return constant(self.value, out.dtype)
+        return made_of(self.value, out.dtype, coords)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +184,23 @@ class Reshape(Inline):
     @property
     def name(self) -> str:
         return "reshape"
+
+    def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
+        """A coordinate of the argument holds all those of the result's run."""
+        (arg,) = args
+        runs = matched_runs(types[0].shape, out.shape)
+        widest = max((sum(out.shape[a] != 1 for a in new) for _, new in runs), default=1)
+        split = any(sum(types[0].shape[a] != 1 for a in old) > 1 for old, _ in runs)
+        if widest <= 1 and not split:
+            return Tree.over(args, [1])
+        spots = arg.spots * max(widest, 1)
+        return Tree(1 + arg.nodes + 2 * spots, spots, depth=Tree.above(args))
+
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Reshape:
+        return self
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         source = args[0].type.shape
@@ -226,6 +270,15 @@ class Transpose(Inline):
     def attributes(self) -> str:
         return f"perm={self.perm}"
 
+    def with_lane(self) -> Transpose:
+        return Transpose((*self.perm, len(self.perm)))
+
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Transpose:
+        return self.with_lane() if dtype.words > 1 else self
+
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         at = dict(zip(self.perm, coords, strict=True))
         return args[0](*(at[a] for a in range(len(self.perm))))
@@ -241,6 +294,12 @@ class BroadcastTo(Inline):
 
     def repeats(self, position: int, out: Shape, arg: Shape) -> bool:
         return reads_again(out, arg)
+
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> BroadcastTo:
+        return self
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         return args[0](*broadcast_coords(coords, args[0].type.shape))
@@ -263,6 +322,15 @@ class Slice(Inline):
     def picks(self, position: int) -> bool:
         return True
 
+    def with_lane(self) -> Slice:
+        return Slice((*self.starts, 0), (*self.steps, 1))
+
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Slice:
+        return self.with_lane() if dtype.words > 1 else self
+
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         return args[0](
             *(
@@ -277,7 +345,7 @@ class Pad(Inline):
     """The argument with ``low[k]`` elements before it on axis k, and as many after as the shape says, all ``value``."""
 
     low: tuple[int, ...]
-    value: float | int | bool
+    value: Fill
 
     @property
     def name(self) -> str:
@@ -285,6 +353,16 @@ class Pad(Inline):
 
     def attributes(self) -> str:
         return f"low={self.low}, value={self.value!r}"
+
+    def with_lane(self) -> Pad:
+        return Pad((*self.low, 0), self.value)
+
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Pad:
+        moved = self.with_lane() if dtype.words > 1 else self
+        return replace(moved, value=word_values(self.value, dtype))
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         source = args[0].type.shape
@@ -297,7 +375,7 @@ class Pad(Inline):
         condition = T.all_of(inside)
         if condition is None:
             return args[0](*at)
-        return T.if_then_else(condition, args[0](*at), constant(self.value, out.dtype))
+        return T.if_then_else(condition, args[0](*at), made_of(self.value, out.dtype, coords))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +390,12 @@ class Concat(Inline):
 
     def attributes(self) -> str:
         return f"axis={self.axis}"
+
+    def moves(self, position: int) -> bool:
+        return True
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Concat:
+        return self
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         begins: list[Dim] = [0]

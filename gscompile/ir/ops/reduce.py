@@ -16,7 +16,7 @@ from gscompile.ir.coords import Coords, Element, Sizes, nested
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.nests import ReduceNest
 from gscompile.ir.ops.base import Applied, Stored
-from gscompile.ir.ops.elementwise import POINTWISE, cast, constant
+from gscompile.ir.ops.elementwise import POINTWISE, Scalar, cast, constant, filler
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
@@ -37,7 +37,7 @@ class Steps:
 
     ranges: Callable[[Coords], list[tuple[Expr, Expr]]]
     initial: tuple[tuple[DType, Expr], ...]
-    step: Callable[[Sequence[Expr], Expr, Coords], list[Expr]]
+    step: Callable[[Sequence[Expr], Any, Coords], list[Expr]]
     finish: Callable[[Sequence[Expr], Coords], Expr]
     source: Callable[[Coords, Coords], list[Expr]]
     inner: bool
@@ -52,6 +52,10 @@ class Folding(Stored):
     def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
         """How a cell is folded."""
 
+    def taken(self, x: Element, at: list[Expr]) -> Any:
+        """What a step takes in of the argument."""
+        return x(*at)
+
     def nest(self, at: Applied) -> ReduceNest:
         x, s = at.args[0], self.steps(at.args, at.sizes)
         return ReduceNest(
@@ -62,7 +66,7 @@ class Folding(Stored):
             elements=product(x.type.shape),
             ranges=s.ranges,
             initial=s.initial,
-            step=lambda a, c, r: s.step(a, x(*s.source(c, r)), r),
+            step=lambda a, c, r: s.step(a, self.taken(x, s.source(c, r)), r),
             finish=s.finish,
             cost=at.cost,
             inner=s.inner,
@@ -77,7 +81,7 @@ class Folding(Stored):
         def row(c: list[Expr], ranges: list[tuple[Expr, Expr]], r: list[Expr]) -> Stmt:
             if len(r) < len(ranges):
                 return T.for_range(*ranges[len(r)], lambda i: row(c, ranges, [*r, i]), f"r{len(r)}")
-            new = s.step([T.load(a, zero) for a in acc], x(*s.source(c, r)), r)
+            new = s.step([T.load(a, zero) for a in acc], self.taken(x, s.source(c, r)), r)
             return _stored(acc, new, [])
 
         def cell(c: list[Expr]) -> Stmt:
@@ -105,9 +109,9 @@ def _over_axes(axes: Sequence[int], keepdims: bool, x: TensorType, sizes: Sizes)
     return lambda c: ranges, lambda c, r: full_coords(x.rank, axes, keepdims, c, r), inner
 
 
-def _initial(reduction: Reduction, acc: DType) -> tuple[tuple[DType, Expr]]:
+def _initial(reduction: Reduction, result: DType, acc: DType) -> tuple[tuple[DType, Expr]]:
     assert reduction.identity is not None
-    return ((acc, constant(reduction.identity(acc), acc)),)
+    return ((acc, constant(reduction.identity(result), acc)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ class Reduce(Folding):
                 total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
             return cast(total, acc, result)
 
-        return Steps(ranges, _initial(self.reduction, acc), step, finish, source, inner)
+        return Steps(ranges, _initial(self.reduction, result, acc), step, finish, source, inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,7 @@ class SegmentReduce(Folding):
     """
 
     reduction: Reduction
-    empty: float | int | bool | None = None
+    empty: Scalar | None = None
 
     @property
     def name(self) -> str:
@@ -215,28 +219,61 @@ class SegmentReduce(Folding):
 
     def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
         x, (begin, end) = args[0].type, args[1:]
-        acc = self.reduction.accumulator(self.reduction.result(x.dtype))
+        result = self.reduction.result(x.dtype)
+        acc = self.reduction.accumulator(result)
 
         def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
             return [self.reduction.combine(acc, a[0], cast(value, x.dtype, acc))]
 
         return Steps(
             ranges=lambda c: [(begin(c[0]), end(c[0]))],
-            initial=_initial(self.reduction, acc),
+            initial=_initial(self.reduction, result, acc),
             step=step,
-            finish=lambda a, c: self.finish(x.dtype, a[0], end(c[0]) - begin(c[0])),
+            finish=lambda a, c: self.finish(x.dtype, a[0], end(c[0]) - begin(c[0]), c),
             source=lambda c, r: [r[0], *c[1:]],
             inner=x.rank == 1,
         )
 
-    def finish(self, source: DType, total: Expr, count: Expr) -> Expr:
-        """The value of a run of ``count`` rows."""
+    def finish(self, source: DType, total: Expr, count: Expr, coords: Coords) -> Expr:
+        """The value at ``coords``, of a run of ``count`` rows."""
         result = self.reduction.result(source)
         acc = self.reduction.accumulator(result)
         if self.reduction.averaged:
             total = total / T.cast(acc.name, T.maximum(count, T.const(1)))
         value = cast(total, acc, result)
-        return value if self.empty is None else T.select(count > 0, value, constant(self.empty, result))
+        return value if self.empty is None else T.select(count > 0, value, filler(self.empty, result, coords))
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentArg(Folding):
+    """The row of the smallest or largest element of each run of rows, as :class:`ArgReduce` finds it.
+
+    Arguments: as :class:`SegmentReduce`.  Result: int64; for an empty run the number of rows of x.
+    """
+
+    best: ArgReduce
+
+    @property
+    def name(self) -> str:
+        return f"segment_{self.best.name}"
+
+    def steps(self, args: Sequence[Element], sizes: Sizes) -> Steps:
+        x, (begin, end) = args[0].type, args[1:]
+        wide = x.dtype.compute
+
+        def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
+            value = cast(value, x.dtype, wide)
+            wins = T.any_of([a[1] < 0, self.best.better(x.dtype, value, a[0])])
+            return [T.select(wins, value, a[0]), T.select(wins, r[0], a[1])]
+
+        return Steps(
+            ranges=lambda c: [(begin(c[0]), end(c[0]))],
+            initial=((wide, constant(0, wide)), (DTYPES["int64"], T.const(-1))),
+            step=step,
+            finish=lambda a, c: T.select(a[1] < 0, sizes(x.shape[0]), a[1]),
+            source=lambda c, r: [r[0], *c[1:]],
+            inner=x.rank == 1,
+        )
 
 
 def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:

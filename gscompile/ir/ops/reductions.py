@@ -2,8 +2,9 @@
 
 A scatter combines duplicates in row-major order of the points.  ``update`` keeps the last one.  Integer arithmetic wraps; min
 and max propagate NaN, and of zeros of both signs the one that came last stays; bool ``add`` and ``max`` are *or*, ``mul`` and
-``min`` are *and*.  ``mean`` is the sum divided by how many values went into it, floored for integers.  ``and or xor`` are of
-the bits, ``logaddexp`` is ``log(exp(x) + exp(y))`` of floats.
+``min`` are *and*; complex numbers are ordered by the real part, then by the imaginary one.  ``mean`` is the sum divided by how
+many values went into it, floored for integers.  ``and or xor`` are of the bits, ``logaddexp`` is ``log(exp(x) + exp(y))`` of
+floats.
 
 A fold starts at ``identity`` and takes elements in row-major order.  The fold of no elements is its identity.
 
@@ -13,11 +14,12 @@ A fold starts at ``identity`` and takes elements in row-major order.  The fold o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from gscompile.errors import ArgumentError, DTypeError
 from gscompile.ir import tir as T
-from gscompile.ir.ops.elementwise import POINTWISE, cast, constant
+from gscompile.ir.ops.elementwise import POINTWISE, Scalar, cast, constant
 from gscompile.ir.tir import Expr
 from gscompile.ir.types import DTYPES, DType
 
@@ -48,8 +50,8 @@ class Reduction:
 
     name: str
     function: str | None
-    identity: Callable[[DType], float | int | bool] | None
-    kinds: str = "fiub"
+    identity: Callable[[DType], Any] | None
+    kinds: str = "fciub"
     associative: bool = True
     commutative: bool = True
     idempotent: bool = False
@@ -90,9 +92,11 @@ class Reduction:
         return [self.combine(d, a, b) for d, a, b in zip(dtypes, old, new, strict=True)]
 
     def accumulator(self, dtype: DType) -> DType:
-        """Where partial results live: 16-bit floats that would round at each step accumulate in float32."""
-        if self.function is None or self.stepwise:
+        """Where partial results live: narrow floats that would round at each step accumulate in float32."""
+        if self.function is None or (self.stepwise and not self.idempotent):
             return dtype
+        if self.averaged and dtype.digits and dtype.is_integer:
+            return DTYPES["int32" if dtype.kind == "i" else "uint32"]
         return DTYPES["float32"] if dtype.is_float and dtype.bits == 16 and not self.idempotent else dtype.compute
 
     def neutral(self, dtype: DType) -> Expr:
@@ -101,28 +105,42 @@ class Reduction:
         value = self.identity(dtype)
         return constant(-0.0 if dtype.is_float and value == 0 else value, dtype)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The functions are those of the table's row."""
+        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("identity", "result")}
+        return _loaded, (type(self), facts)
+
     def check(self, op: str, dtype: DType) -> None:
         if dtype.kind not in self.kinds:
             raise DTypeError(f"{op}: reduction {self.name!r} is not defined for {dtype}")
 
 
-def _lowest(dtype: DType) -> float | int:
-    return float("-inf") if dtype.is_float else dtype.min
+def _loaded(kind: type[Reduction], facts: dict[str, Any]) -> Reduction:
+    row = REDUCTIONS.get(facts["name"])
+    functions = {"identity": row.identity, "result": row.result} if row else {"identity": None}
+    found = kind(**functions, **facts)
+    return row if row is not None and found == row else found
 
 
-def _highest(dtype: DType) -> float | int:
-    return float("inf") if dtype.is_float else dtype.max
+def _lowest(dtype: DType) -> Scalar:
+    low = float("-inf")
+    return complex(low, low) if dtype.is_complex else low if dtype.is_float else dtype.min
+
+
+def _highest(dtype: DType) -> Scalar:
+    high = float("inf")
+    return complex(high, high) if dtype.is_complex else high if dtype.is_float else dtype.max
 
 
 def _sum_type(d: DType) -> DType:
     """NumPy's: small integers and bool sum in int64, small unsigned in uint64, floats in their own type."""
-    if d.is_float:
+    if d.is_float or d.is_complex:
         return d
     return DTYPES["uint64"] if d.kind == "u" else DTYPES["int64"]
 
 
 def _mean_type(d: DType) -> DType:
-    return d if d.is_float else DTYPES["float64"]
+    return d if d.is_float or d.is_complex else DTYPES["float64"]
 
 
 def _truth(d: DType) -> DType:
@@ -136,13 +154,13 @@ def _all_ones(d: DType) -> int:
 REDUCTIONS: dict[str, Reduction] = {
     r.name: r
     for r in [
-        Reduction("update", None, None, commutative=False),
+        Reduction("update", None, None, "fciubV", commutative=False),
         Reduction("add", "add", lambda d: 0, fold="sum", result=_sum_type),
-        Reduction("sub", "sub", lambda d: 0, "fiu", associative=False, commutative=False),
+        Reduction("sub", "sub", lambda d: 0, "fciu", associative=False, commutative=False),
         Reduction("mul", "mul", lambda d: 1, fold="prod", result=_sum_type),
         Reduction("min", "minimum", _highest, idempotent=True, fold="min", needs_element=True),
         Reduction("max", "maximum", _lowest, idempotent=True, fold="max", needs_element=True),
-        Reduction("mean", "add", lambda d: 0, "fiu", averaged=True, fold="mean", result=_mean_type),
+        Reduction("mean", "add", lambda d: 0, "fciu", averaged=True, fold="mean", result=_mean_type),
         Reduction("or", "bitwise_or", lambda d: 0, "iub", idempotent=True, fold="any", result=_truth),
         Reduction("and", "bitwise_and", _all_ones, "iub", idempotent=True, fold="all", result=_truth),
         Reduction("xor", "bitwise_xor", lambda d: 0, "iub"),
@@ -153,13 +171,26 @@ REDUCTIONS: dict[str, Reduction] = {
 FOLDS: dict[str, Reduction] = {r.fold: r for r in REDUCTIONS.values() if r.fold}
 
 
+# frameworks' words; messages and graphs say the table's
+_WORDS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "any": "or", "all": "and"}
+
+
 def reduction(spec: str | Reduction, op: str) -> Reduction:
     """The reduction a user named."""
     if isinstance(spec, Reduction):
         return spec
-    if not isinstance(spec, str) or spec not in REDUCTIONS:
-        raise ArgumentError(f"{op}: unknown reduction {spec!r}; known: {', '.join(REDUCTIONS)}")
-    return REDUCTIONS[spec]
+    name = _WORDS.get(spec, spec) if isinstance(spec, str) else None
+    if name not in REDUCTIONS:
+        raise ArgumentError(f"{op}: unknown reduction {spec!r}; known: {', '.join(REDUCTIONS)}, argmax, argmin")
+    return REDUCTIONS[name]
+
+
+def fold(spec: str, op: str) -> Reduction:
+    """The fold a user named, or the one of a scatter's reduction."""
+    row = FOLDS.get(spec) or REDUCTIONS.get(_WORDS.get(spec, spec)) if isinstance(spec, str) else None
+    if row is None or not row.fold:
+        raise ArgumentError(f"{op}: unknown reduction {spec!r}; known: {', '.join(FOLDS)}")
+    return row
 
 
 def variant(name: str, *, stepwise: bool = False, zeros: str = "last") -> Reduction:

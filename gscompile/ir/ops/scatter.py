@@ -16,7 +16,7 @@ from gscompile.ir.ops.base import Applied, Stored, Tree
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import Lane, Scattering, ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.ir.types import DType, TensorType
+from gscompile.ir.types import OpaqueDType, TensorType
 
 Argument = TypeVar("Argument")
 
@@ -58,10 +58,19 @@ class Scatter(Scattering, Stored):
     def in_place_argument(self) -> int:
         return 0
 
+    def with_lane(self) -> Scatter:
+        return replace(self, addressing=self.addressing.with_lane())
+
+    def moves(self, position: int) -> bool:
+        return self.reduction.replaces and position != 1
+
+    def in_words(self, dtype: OpaqueDType, rank: int) -> Scatter:
+        return replace(self, addressing=self.addressing.in_words(dtype.words))
+
     def repeats(self, position: int, out: Shape, arg: Shape) -> bool:
         return position == 1
 
-    def tree(self, out: DType, args: Sequence[Tree]) -> Tree:
+    def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
         return Tree.over(args, [self.addressing.uses(a.given) if k == 1 else 1 for k, a in enumerate(args)])
 
     def joint(self, args: Sequence[int]) -> Hashable:

@@ -14,9 +14,12 @@ launches kernels on a stream that comes after the arrays' producers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
-from gscompile.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from gscompile.errors import ArgumentError, DeviceError, DTypeError, GSError, OutOfMemoryError, ShapeError
 from gscompile.ir.dims import shape_str
 from gscompile.ir.types import DType
 from gscompile.runtime.arrays.capsule import DLTensor
@@ -39,6 +42,9 @@ LIBRARIES: dict[str, Library] = {
 # by type, what ``view`` does; filled as types arrive
 VIEWERS: dict[type, Viewer] = {np.ndarray: NumPy.view}
 
+_Made = TypeVar("_Made")
+_STORAGE = View._fields.index("owner")  # what stands before it says where and what the elements are
+
 
 def view(x: Array) -> View:
     """The storage of an array of any library; never a copy of it.
@@ -52,6 +58,29 @@ def view(x: Array) -> View:
     """
     viewer = VIEWERS.get(type(x))
     return viewer(x) if viewer is not None else _view_new_type(x)
+
+
+def operand(x: Array) -> View:
+    """``view`` of an array that is to be computed with.
+
+    Raises:
+        ArgumentError: its library would have recorded the computation to take derivatives, which gscompile does not.
+        What ``view`` raises.
+    """
+    v = view(x)
+    if LIBRARIES[v.kind].records(x):
+        raise ArgumentError(
+            "the tensor requires grad, and no derivative is recorded here: pass x.detach(), or call under torch.no_grad()"
+        )
+    return v
+
+
+def stands(x: Array, v: View) -> bool:
+    """Whether an array still is where, and what, a view of it says."""
+    try:
+        return view(x)[:_STORAGE] == v[:_STORAGE]
+    except GSError:
+        return False
 
 
 def _view_new_type(x: Array) -> View:
@@ -90,8 +119,11 @@ def contiguous(v: View, x: Array, align: int = 0) -> View:
 
     Raises:
         DeviceError: ``x`` is a cuda array whose library gives no means to copy it.
+        OutOfMemoryError: there is no room for a copy.
     """
-    return v if v.contiguous and is_aligned(v, align) else LIBRARIES[v.kind].copy(v, x, align)
+    if v.contiguous and is_aligned(v, align):
+        return v
+    return _allocated(lambda: LIBRARIES[v.kind].copy(v, x, align), v.shape, v.dtype)
 
 
 def empty(kind: str, shape: tuple[int, ...], dtype: DType, device: Device = CPU) -> tuple[Array, View]:
@@ -103,7 +135,8 @@ def empty(kind: str, shape: tuple[int, ...], dtype: DType, device: Device = CPU)
     Raises:
         DeviceError: the library has no such device.
         DTypeError: the library has no such type.
-        MissingExtraError: ``dtype`` is bfloat16, the storage is NumPy's and ml_dtypes is not installed.
+        OutOfMemoryError: there is no room for it.
+        MissingExtraError: ``dtype`` is bfloat16 or narrower, the storage is NumPy's and ml_dtypes is not installed.
     """
     if device[0] not in ("cpu", "cuda"):
         raise DeviceError(f"expected the device cpu or cuda; got {device[0]}")
@@ -111,7 +144,17 @@ def empty(kind: str, shape: tuple[int, ...], dtype: DType, device: Device = CPU)
         library = LIBRARIES[kind]
     except KeyError:
         raise ArgumentError(f"unknown kind of array {kind!r}; known: {', '.join(LIBRARIES)}") from None
-    return library.empty(shape, dtype, device)
+    return _allocated(lambda: library.empty(shape, dtype, device), shape, dtype)
+
+
+def _allocated(make: Callable[[], _Made], shape: tuple[int, ...], dtype: DType) -> _Made:
+    """What ``make`` gives; where it fails, the error that there is no room."""
+    try:
+        return make()
+    except GSError:
+        raise
+    except (MemoryError, RuntimeError, ValueError) as e:  # NumPy's, PyTorch's and JAX's, and NumPy's past 63 bits
+        raise OutOfMemoryError(f"no room for an array of shape {shape_str(shape)}, {dtype}: {e}") from e
 
 
 def finish(kind: str, array: Array) -> Array:
@@ -133,7 +176,7 @@ def copy_into(dst_array: Array, dst: View, src_array: Array, src: View) -> None:
     """
     if dst.shape != src.shape:
         raise ShapeError(f"cannot copy an array of shape {shape_str(src.shape)} into one of {shape_str(dst.shape)}")
-    if dst.dtype is not src.dtype:
+    if dst.dtype is not src.dtype and dst.dtype != src.dtype:
         raise DTypeError(f"cannot copy an array of {src.dtype} into one of {dst.dtype}")
     if dst.device != src.device:
         raise DeviceError(f"cannot copy an array on {src.device} into one on {dst.device}")
@@ -164,5 +207,7 @@ __all__ = [
     "empty",
     "finish",
     "is_value",
+    "operand",
+    "stands",
     "view",
 ]

@@ -56,9 +56,11 @@ _CODES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex
 _DTYPES = {
     (code, bits): DTYPES[name]
     for code, kind in _CODES.items()
-    for bits in (8, 16, 32, 64)
+    for bits in (8, 16, 32, 64, 128)
     if (name := "bool" if (kind, bits) == ("bool", 8) else f"{kind}{bits}") in DTYPES
 }
+_FLOAT8 = ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")  # codes 7 and on
+_DTYPES |= {(code, 8): DTYPES[f"float8_{name}"] for code, name in enumerate(_FLOAT8, 7)}
 
 # Prototypes of our own: those that hang on ctypes.pythonapi are shared with every other user of it.
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))

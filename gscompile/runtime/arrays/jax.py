@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gscompile.errors import ArgumentError, DeviceError
+from gscompile.errors import ArgumentError, DeviceError, DTypeError
 from gscompile.ir.types import DType
 from gscompile.runtime.arrays.library import Library, is_a
-from gscompile.runtime.arrays.ndarray import NUMPY_DTYPES, empty_ndarray, numpy_dtype
+from gscompile.runtime.arrays.ndarray import NUMPY_DTYPES, empty_ndarray, numpy_dtype, view_ndarray
 from gscompile.runtime.arrays.views import CPU, Array, Device, View, Viewer, c_strides, make, strided, unsupported
 
 _DEVICES: dict[tuple[Any, str | None], Device] = {}  # by JAX's device and memory kind
@@ -53,6 +53,8 @@ class Jax(Library):
         # The pointer is known before the computation that fills the array has run.
         if not x.is_ready():
             x.block_until_ready()
+        if dtype.digits:  # packed, several elements in a byte
+            return _unpacked(x, dtype, device)
         ptr = x.unsafe_buffer_pointer()
         shape = x.shape
         # JAX lets a program choose in which order an array's axes lie in memory.
@@ -82,6 +84,13 @@ class Jax(Library):
 
     def copy_on_cuda(self, v: View, x: Array) -> View:
         return self.view(sys.modules["jax"].numpy.copy(x))
+
+
+def _unpacked(x: Array, dtype: DType, device: Device) -> View:
+    """A copy with one element a byte, which JAX makes and keeps."""
+    if device != CPU:
+        raise DTypeError(f"JAX packs {dtype} on {device[0]}, which no kernel reads; cast it to a wider dtype")
+    return view_ndarray(np.asarray(x))._replace(readonly=True, kind="jax")
 
 
 def _is_tracer(x: object) -> bool:
@@ -118,7 +127,7 @@ def _64_bit(dtype: DType) -> Iterator[None]:
     """Let JAX make an array of a 64-bit type as such; by default it makes a 32-bit copy, whatever the values."""
     import jax
 
-    if dtype.bits != 64 or jax.config.jax_enable_x64:
+    if dtype.real.bits != 64 or jax.config.jax_enable_x64:
         yield
         return
     if hasattr(jax, "enable_x64"):

@@ -93,6 +93,14 @@ class Library(ABC):
         else:
             shared_with_torch(dst, dst_array).copy_(shared_with_torch(src, src_array))
 
+    def records(self, x: Array) -> bool:
+        """Whether the library would record what is computed from an array, or written to it, to take derivatives."""
+        return False
+
+    def written(self, x: Array) -> None:
+        """Say that a kernel writes an array, to a library that keeps count of that."""
+        return
+
     def current_stream(self, device: Device) -> int:
         """The stream on which it does its work on a cuda device; 0, the default stream, where it does not say."""
         return 0

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gscompile.errors import DTypeError
-from gscompile.ir.types import DTYPES, DType
-from gscompile.runtime.arrays.views import CPU, View, make, unsupported
+from gscompile.ir.types import DTYPES, DType, OpaqueDType, of_numpy
+from gscompile.runtime.arrays.views import CPU, View, make
 from gscompile.runtime.extension import extension
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ def _pointer_by_interface(x: NDArray[Any]) -> int:
 # The address of an ndarray's first element.  In Python a dict or an object is built for it, which takes 1 us.
 _pointer: Callable[[NDArray[Any]], int] = _pointer_by_interface if extension is None else extension.address
 
-# by NumPy's dtype, also that of a JAX or CuPy array; ml_dtypes' bfloat16 is added when it is first met
-NUMPY_DTYPES: dict[Any, DType] = {np.dtype(name): d for name, d in DTYPES.items() if name != "bfloat16"}
+# by NumPy's dtype, also that of a JAX or CuPy array; those of ml_dtypes are added when they are first met
+NUMPY_DTYPES: dict[Any, DType] = {np.dtype(name): d for name, d in DTYPES.items() if d.native}
 _NUMPY_TYPES: dict[str, Any] = {d.name: np_type for np_type, d in NUMPY_DTYPES.items()}
 
 
@@ -36,14 +35,12 @@ def numpy_dtype(np_type: Any) -> DType:
     """The DType of a NumPy dtype that is not in the table.
 
     Raises:
-        DTypeError: it is none of gscompile's, or its bytes are swapped.
+        DTypeError: its elements are objects, have no size, or are none that gscompile reads.
     """
-    if not np_type.isnative:
-        raise DTypeError(f"dtype {np_type.newbyteorder('=')} with swapped bytes ({np_type.str}) is not supported")
-    if np_type.name == "bfloat16" and np_type.itemsize == 2:
-        NUMPY_DTYPES[np_type] = DTYPES["bfloat16"]
-        return DTYPES["bfloat16"]
-    raise unsupported(str(np_type))
+    found = of_numpy(np_type)
+    if not isinstance(found, OpaqueDType):  # of those, two that NumPy takes for equal may have other metadata
+        NUMPY_DTYPES[np_type] = found
+    return found
 
 
 def view_ndarray(x: NDArray[Any]) -> View:
@@ -51,12 +48,24 @@ def view_ndarray(x: NDArray[Any]) -> View:
         dtype = NUMPY_DTYPES[x.dtype]
     except KeyError:
         dtype = numpy_dtype(x.dtype)
-    if x.flags.carray:  # C order, aligned and writable
-        return make(View, (_pointer(x), x.shape, dtype, CPU, True, False, x, "numpy", None))
+    if dtype.kind == "V":
+        return _view_opaque(x, dtype)
+    ptr = _pointer(x)
+    apart = dtype.is_complex and ptr % 8 != 0  # kernels move complex64 as one number, NumPy aligns it as two
+    if x.flags.carray and not apart:  # C order, aligned and writable
+        return make(View, (ptr, x.shape, dtype, CPU, True, False, x, "numpy", None))
     flags = x.flags
-    fits = flags.c_contiguous and flags.aligned
+    fits = flags.c_contiguous and flags.aligned and not apart
     strides = None if fits else x.strides
-    return make(View, (_pointer(x), x.shape, dtype, CPU, fits, not flags.writeable, x, "numpy", strides))
+    return make(View, (ptr, x.shape, dtype, CPU, fits, not flags.writeable, x, "numpy", strides))
+
+
+def _view_opaque(x: NDArray[Any], dtype: DType) -> View:
+    """NumPy asks for no alignment of most such elements; a kernel moves words."""
+    assert isinstance(dtype, OpaqueDType)
+    ptr, flags = _pointer(x), x.flags
+    fits = flags.c_contiguous and (ptr % dtype.word.itemsize == 0 or x.size == 0)
+    return make(View, (ptr, x.shape, dtype, CPU, fits, not flags.writeable, x, "numpy", None if fits else x.strides))
 
 
 def empty_ndarray(shape: tuple[int, ...], dtype: DType, align: int = ALIGNMENT) -> tuple[NDArray[Any], int]:
@@ -65,7 +74,7 @@ def empty_ndarray(shape: tuple[int, ...], dtype: DType, align: int = ALIGNMENT) 
     address = _pointer(raw)
     offset = -address % align
     try:
-        np_type = _NUMPY_TYPES[dtype.name]
+        np_type = _NUMPY_TYPES[dtype.name] if dtype.kind != "V" else dtype.numpy
     except KeyError:
         np_type = _NUMPY_TYPES[dtype.name] = dtype.numpy
     return np.ndarray(shape, np_type, raw, offset), address + offset
@@ -73,7 +82,7 @@ def empty_ndarray(shape: tuple[int, ...], dtype: DType, align: int = ALIGNMENT) 
 
 def copied(v: View, align: int) -> View:
     """A C-ordered copy of an array in cpu memory, in NumPy storage."""
-    storage = DTYPES["uint16"] if v.dtype.name == "bfloat16" else v.dtype
+    storage = v.dtype if v.dtype.native else DTYPES[v.dtype.tir]  # needs no ml_dtypes
     out, ptr = empty_ndarray(v.shape, storage, max(align, ALIGNMENT))
     copy = View(ptr, v.shape, v.dtype, v.device, True, False, out, v.kind)
     copy_bits(copy, v)
@@ -95,13 +104,15 @@ class _Memory:
             "data": (v.ptr, v.readonly),
             "shape": v.shape,
             "strides": v.strides,
-            "typestr": np.dtype(f"u{v.dtype.itemsize}").str,
+            "typestr": f"|V{v.dtype.itemsize}"
+            if v.dtype.kind == "V" or v.dtype.itemsize > 8
+            else np.dtype(f"u{v.dtype.itemsize}").str,
         }
 
 
 def _bits(v: View) -> NDArray[Any]:
     """An array in cpu memory as NumPy array of its shape and strides, elements as unsigned integers of their size.
 
-    Copying bits needs no ml_dtypes for bfloat16, and takes every library's cpu arrays.
+    Copying bits needs no ml_dtypes, and takes every library's cpu arrays.
     """
     return np.asarray(_Memory(v))

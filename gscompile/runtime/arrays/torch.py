@@ -30,8 +30,8 @@ class Torch(Library):
             ptr = x.data_ptr()
             shape = tuple(x.shape)
             dtype = _DTYPES[x.dtype]
-            # A lazily negated tensor's storage holds its values with the wrong sign.
-            fits = x.is_contiguous() and not ptr % (dtype.bits >> 3) and not x.is_neg()
+            # The storage of a lazily negated or conjugated tensor holds its values with the wrong sign.
+            fits = x.is_contiguous() and not ptr % (dtype.bits >> 3) and not is_lazy(x)
         except KeyError:
             raise unsupported(str(x.dtype)) from None
         except RuntimeError as e:  # sparse, mkldnn and nested tensors, and those that torch.func maps over
@@ -56,12 +56,25 @@ class Torch(Library):
             with sys.modules["torch"].no_grad():
                 dst_array.copy_(src_array)
             return
-        if dst.device[0] == "cpu" and dst_array.is_neg():
-            raise ArgumentError("cannot copy into a torch tensor that is lazily negated; pass its resolve_neg()")
+        if dst.device[0] == "cpu" and is_lazy(dst_array):
+            how = "conj" if dst_array.is_conj() else "neg"
+            lazily = {"conj": "conjugated", "neg": "negated"}[how]
+            raise ArgumentError(f"cannot copy into a torch tensor that is lazily {lazily}; pass its resolve_{how}()")
         super().fill(dst_array, dst, src_array, src)
+
+    def records(self, x: Array) -> bool:
+        return bool(x.requires_grad) and bool(sys.modules["torch"].is_grad_enabled())
+
+    def written(self, x: Array) -> None:
+        sys.modules["torch"].autograd.graph.increment_version(x)  # tensors of inference have none, and stay as they are
 
     def current_stream(self, device: Device) -> int:
         return int(sys.modules["torch"].cuda.current_stream(device[1]).cuda_stream)
+
+
+def is_lazy(x: Array) -> bool:
+    """Whether a tensor's elements are those of its storage with a sign still to be changed."""
+    return bool(x.is_neg() or x.is_conj())
 
 
 def _device(x: Array) -> Device:

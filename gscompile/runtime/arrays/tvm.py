@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gscompile.errors import DeviceError
+from gscompile.errors import DeviceError, DTypeError
 from gscompile.ir.types import DType
 from gscompile.runtime.arrays.capsule import view_capsule
 from gscompile.runtime.arrays.library import Library
@@ -32,6 +32,8 @@ def empty_tvm(shape: tuple[int, ...], dtype: DType, device: Device) -> Array:
     """An uninitialised tensor."""
     from tvm import runtime
 
+    if dtype.is_complex:
+        raise DTypeError(f"TVM has no dtype {dtype}")
     try:
         return runtime.empty(shape, dtype.name, runtime.device(*device))
     except RuntimeError as e:

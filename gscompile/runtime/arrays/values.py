@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gscompile.errors import DTypeError, ShapeError
-from gscompile.ir.types import DType
+from gscompile.ir.types import DTYPES, DType
 from gscompile.runtime.arrays.views import Array, type_name, unsupported
 
 if TYPE_CHECKING:
@@ -44,13 +44,14 @@ def as_array(x: Array, dtype: DType | None = None) -> Array:
         raise ShapeError(f"the nested lists have no one shape: {e}") from e
     except TypeError as e:
         raise DTypeError(f"the nested lists hold something that is no number: {e}") from e
-    if values.dtype.name == "bfloat16":  # of ml_dtypes' scalars
+    known = DTYPES.get(values.dtype.name)
+    if known is not None and not known.native:  # of ml_dtypes' scalars
         return values if dtype is None else _convert(x, values.astype(np.float32), dtype)
     if values.dtype.kind == "O" and values.size and all(isinstance(v, (int, float)) for v in values.flat):
         # NumPy has no type for integers past uint64.
         if dtype is None:
             raise DTypeError(f"integers beyond 64 bits are not supported; got {_largest(values)}")
-    elif values.dtype.kind not in "biuf":
+    elif values.dtype.kind not in "biufc":
         raise unsupported(str(values.dtype))
     return values if dtype is None else _convert(x, values, dtype)
 
@@ -62,6 +63,10 @@ def _largest(values: NDArray[Any]) -> object:
 def _convert(x: Array, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
     """``values``, made from the Python values ``x``, in another type."""
     kind = values.dtype.kind
+    if dtype.is_complex:
+        return _to_complex(values, dtype)
+    if kind == "c" and values.size:
+        raise DTypeError(f"a complex number does not convert to {dtype}; got {values.flat[0]}")
     if values.size == 0:
         return np.empty(values.shape, dtype.numpy)
     if kind == "b":
@@ -83,6 +88,14 @@ def _convert(x: Array, values: NDArray[Any], dtype: DType) -> NDArray[Any]:
     wrong = wide != values if kind != "f" else np.isinf(wide) & np.isfinite(values)
     if wrong.any():
         raise _does_not_fit(values[wrong].flat[0], dtype)
+    return out
+
+
+def _to_complex(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+    """Like ``_convert``, each part for itself."""
+    out = np.empty(values.shape, dtype.numpy)
+    for part, given in ((out.real, values.real), (out.imag, values.imag)):
+        part[...] = _convert(given.tolist(), np.asarray(given), dtype.real)
     return out
 
 

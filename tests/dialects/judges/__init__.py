@@ -149,4 +149,4 @@ def need(framework: str) -> Judge:
             raise ImportError(f"No module named {framework!r}")
         return Judge(f"{__name__}.{framework}")
     except ImportError as error:
-        pytest.skip(f"needs {framework}: pip install 'gscompile[conformance]' ({error})")
+        pytest.skip(f"needs {framework}: pip install '.[conformance]' ({error})")

@@ -32,7 +32,9 @@ extern "C" __global__ void gather_nd_kernel_2(int64_t* __restrict__ i_ptr, int64
 extern "C" __global__ void __launch_bounds__(256) gather_nd_kernel_3(int64_t* __restrict__ i_ptr, half* __restrict__ out0_gather_nd_2_ptr, int64_t* __restrict__ status_ptr, half* __restrict__ x_ptr, int64_t k, int64_t m, int64_t n) {
   if ((((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < k) && (status_ptr[0] == (int64_t)0)) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
-    *(half4*)(out0_gather_nd_2_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(half4*)(x_ptr + (((((i_ptr[((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2))] % max(n, (int64_t)1)) + (max(n, (int64_t)1) & ((i_ptr[((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2))] % max(n, (int64_t)1)) >> (int64_t)63))) * m) * (int64_t)4) + (((i_ptr[(((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1)] % max(m, (int64_t)1)) + (max(m, (int64_t)1) & ((i_ptr[(((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1)] % max(m, (int64_t)1)) >> (int64_t)63))) * (int64_t)4)));
+    int64_t once = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2))] ^ (int64_t)0);
+    int64_t once_1 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1)] ^ (int64_t)0);
+    *(half4*)(out0_gather_nd_2_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(half4*)(x_ptr + (((((once % max(n, (int64_t)1)) + (max(n, (int64_t)1) & ((once % max(n, (int64_t)1)) >> (int64_t)63))) * m) * (int64_t)4) + (((once_1 % max(m, (int64_t)1)) + (max(m, (int64_t)1) & ((once_1 % max(m, (int64_t)1)) >> (int64_t)63))) * (int64_t)4)));
   }
 }
 

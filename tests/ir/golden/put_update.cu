@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(256) put_update_kernel_2(int64_t* _
       } else {
         condval_2 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
       }
-      gs_atomic_max_int64((&(put_3_owner_ptr[condval_2])), ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)));
+      gs_atomic_max_int64((&(put_3_owner_ptr[((int64_t)min(((uint64_t)(condval_2 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0))))])), ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)));
     }
   }
 }
@@ -65,14 +65,14 @@ extern "C" __global__ void __launch_bounds__(256) put_update_kernel_3(int64_t* _
       } else {
         condval_2 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))];
       }
-      if (put_3_owner_ptr[condval_2] == ((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))) {
+      if (put_3_owner_ptr[((int64_t)min(((uint64_t)(condval_2 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0))))] == ((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))) {
         int64_t condval_3;
         if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))] < (int64_t)0) {
           condval_3 = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))] + n);
         } else {
           condval_3 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))];
         }
-        *(float4*)(out0_put_3_ptr + ((condval_3 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))) = *(float4*)(v_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)));
+        *(float4*)(out0_put_3_ptr + ((((int64_t)min(((uint64_t)(condval_3 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))) = *(float4*)(v_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)));
       }
     }
   }

@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_4(int64_t* 
     } else {
       condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
     }
-    gs_atomic_add_float32((&(out0_scatter_3_ptr[((condval * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))])), v_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))]);
+    gs_atomic_add_float32((&(out0_scatter_3_ptr[((((int64_t)min(((uint64_t)(condval ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))])), v_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))]);
   }
 }
 

@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(256) take_rows_kernel_3(int64_t* __
     } else {
       condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))];
     }
-    *(float4*)(out0_take_2_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(float4*)(x_ptr + ((condval * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4)));
+    *(float4*)(out0_take_2_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4)));
   }
 }
 

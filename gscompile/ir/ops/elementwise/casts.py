@@ -9,7 +9,8 @@ from tvm import tirx
 from tvm.ir import Expr as PrimExpr
 
 from gscompile.ir.ops.elementwise.comparisons import float_eq, isnan, not_
-from gscompile.ir.ops.elementwise.expr import BF16, F32, U32, Names, kind_of, literal, operand, widened, wrap
+from gscompile.ir.ops.elementwise.encodings import decode, encode
+from gscompile.ir.ops.elementwise.expr import F32, Names, kind_of, literal, operand, widened, wrap
 from gscompile.ir.types import DType
 
 
@@ -18,7 +19,8 @@ def cast(x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
 
     Integer to integer wraps modulo 2**bits; float to integer truncates, saturates at the type's limits and takes NaN to 0;
     anything to bool is ``x != 0`` (so NaN is True); bool gives 0 and 1; anything to float rounds to nearest, ties to even.
-    Integers and float64 reach bfloat16, and integers float16, by way of float32, as in PyTorch and ml_dtypes.
+    Integers and float64 reach bfloat16 and 8-bit floats, and integers float16, by way of float32, as in PyTorch and ml_dtypes.
+    Where an 8-bit float has no infinity, what is too large becomes NaN or its largest value; see ``formats``.
     """
     if src == dst:
         return x
@@ -27,7 +29,26 @@ def cast(x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
 
 
 def convert(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
-    return x if src == dst else _CASTS[kind_of(src) + kind_of(dst)](names, x, src, dst)
+    if src == dst:
+        return x
+    if not src.native:
+        return convert(names, decode(names, x, src), src.compute, dst)
+    if not dst.native:
+        value = convert(names, x, src, dst.compute)
+        return encode(names, _saturated(names, value, dst) if src.is_float else value, dst)
+    return _CASTS[kind_of(src) + kind_of(dst)](names, x, src, dst)
+
+
+def _saturated(names: Names, x: PrimExpr, dst: DType) -> PrimExpr:
+    """What was a float, in ``dst.compute``, within the limits of an integer type that is narrower than that."""
+    if dst.is_float:
+        return x
+    low, high = literal(dst.min, dst.compute), literal(dst.max, dst.compute)
+    x = names(x)
+    below_high = tirx.Select(x > high, high, x)
+    if dst.kind == "u":
+        return below_high  # TVM aborts on a comparison that asks for an unsigned number below 0
+    return tirx.Select(x < low, low, below_high)
 
 
 def _integer_to_integer(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
@@ -45,17 +66,7 @@ def _to_float(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
 
 
 def _float_to_float(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
-    if src is BF16:  # its bits are the upper half of a float32's
-        x = tirx.reinterpret(F32.name, tirx.LShift(tirx.Cast(U32.name, x), literal(16, U32)))
-        return x if dst is F32 else tirx.Cast(dst.name, x)
-    if dst is not BF16:
-        return tirx.Cast(dst.name, x)
-    v = names(tirx.Cast(F32.name, x))
-    bits = names(tirx.reinterpret(U32.name, v))
-    upper = bits >> literal(16, U32)
-    rounded = (bits + (literal(0x7FFF, U32) + (upper & literal(1, U32)))) >> literal(16, U32)
-    quiet = (upper & literal(0x8000, U32)) | literal(0x7FC0, U32)  # rounding could carry a NaN over to zero
-    return tirx.Cast(BF16.tir, tirx.Select(isnan(v), quiet, rounded))
+    return tirx.Cast(dst.name, x)
 
 
 def _float_to_bool(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:

@@ -103,4 +103,9 @@ def clip(names: Names, dt: DType, x: PrimExpr, low: PrimExpr, high: PrimExpr) ->
 
 
 def relu(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
-    return x if dt is BOOL else maximum(names, dt, x, literal(0, dt))
+    if dt is BOOL:
+        return x
+    if not dt.is_float:
+        return maximum(names, dt, x, literal(0, dt))
+    x = names(x)  # a NaN is not below 0 and stays
+    return tirx.Select(_FLOAT_COMPARISONS["le"](x, literal(0, dt)), literal(0, dt), x)

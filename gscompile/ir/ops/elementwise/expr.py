@@ -17,13 +17,14 @@ import numpy as np
 from tvm import tirx
 from tvm.ir import Expr as PrimExpr
 
-from gscompile.errors import DTypeError
+from gscompile.ir.ops.elementwise.formats import encoded
 from gscompile.ir.types import DTYPES, DType
 
 BOOL, I8, I32, I64 = (DTYPES[name] for name in ("bool", "int8", "int32", "int64"))
 U32, U64 = DTYPES["uint32"], DTYPES["uint64"]
-F16, BF16, F32, F64 = (DTYPES[name] for name in ("float16", "bfloat16", "float32", "float64"))
+F16, F32, F64 = (DTYPES[name] for name in ("float16", "float32", "float64"))
 
+Scalar: TypeAlias = bool | int | float | complex
 Body: TypeAlias = Callable[..., PrimExpr]
 """(where names are kept, the dtype that is computed in, one value per operand ...) -> the value."""
 Operation: TypeAlias = Callable[..., PrimExpr]
@@ -65,14 +66,13 @@ def constant(value: bool | int | float, dt: DType) -> PrimExpr:
     Raises:
         DTypeError: an integer type cannot hold ``value``.
     """
+    if not dt.native:
+        return tirx.const(encoded(value, dt), dt.tir)
     if not dt.is_float:
-        if not dt.min <= value <= dt.max:
-            raise DTypeError(f"the constant {value!r} does not fit {dt}")
-        return tirx.const(bool(value) if dt is BOOL else int(value), dt.name)
-    value = _rounded(float(value), dt)
-    if dt is BF16:
-        bits = struct.unpack("<I", struct.pack("<f", value))[0] >> 16
-        return tirx.const(bits, dt.tir)
+        number = dt.checked(value)
+        return tirx.const(bool(number) if dt is BOOL else number, dt.name)
+    with np.errstate(over="ignore"):
+        value = float(np.dtype(dt.name).type(value))
     if dt.bits == 16:
         return tirx.Cast(dt.name, operand(value, F32))
     # TVM prints a float64 into cuda source with 15 decimals, which loses small numbers, so those go as bits.
@@ -89,19 +89,6 @@ def operand(value: bool | int | float, dt: DType) -> PrimExpr:
     if value == 0 and dt in (F32, F64):
         return tirx.call_intrin(dt.name, "tirx.trunc", literal(math.copysign(0.25, value), dt))
     return constant(value, dt)
-
-
-def _rounded(value: float, dt: DType) -> float:
-    """``value`` rounded to the nearest number of the float type ``dt``, ties to even."""
-    with np.errstate(over="ignore"):
-        if dt is not BF16:
-            return float(np.dtype(dt.name).type(value))
-        single = np.float32(value)
-    if not np.isfinite(single):
-        return float(single)
-    bits = int(single.view(np.uint32))
-    bits += 0x7FFF + (bits >> 16 & 1)
-    return float(np.uint32(bits & 0xFFFF0000).view(np.float32))
 
 
 def literal(value: bool | int | float, dt: DType) -> PrimExpr:

@@ -12,7 +12,7 @@ from tvm import tirx
 from tvm.ir import Expr as PrimExpr
 
 from gscompile.errors import DTypeError
-from gscompile.ir.ops.elementwise import comparisons, floats, integers, transcendental
+from gscompile.ir.ops.elementwise import comparisons, complexes, floats, integers, transcendental
 from gscompile.ir.ops.elementwise.casts import convert
 from gscompile.ir.ops.elementwise.expr import (
     BOOL,
@@ -25,6 +25,7 @@ from gscompile.ir.ops.elementwise.expr import (
     Body,
     Names,
     Operation,
+    constant,
     dtype_of,
     kind_of,
     literal,
@@ -44,7 +45,8 @@ class Pointwise:
         arity: how many operands it takes.
         signature: the operands' dtypes -> (the dtype that each operand is cast to, the result's dtype).  Raises DTypeError
             for a dtype, or a number of them, that the function does not take.
-        expr: (the result's dtype, the operands already cast) -> the value.
+        expr: (the result's dtype, the operands already cast) -> the value; of complex numbers see
+            :mod:`gscompile.ir.ops.elementwise.complexes`.
         cost: about how many scalar instructions one value takes.
         doc: what it computes, where that is not NumPy's function of the same name to the letter.
     """
@@ -87,10 +89,15 @@ def _signature(name: str, arity: int, compute: str, *, result: DType | None = No
         got = ", ".join(t.name for t in dtypes)
         if len(dtypes) != arity:
             raise DTypeError(f"{name} takes {arity} operand{'s' * (arity > 1)}, got {len(dtypes)}: ({got})")
-        computed = _COMPUTE[compute](functools.reduce(promote, dtypes[conditions:]))
+        met = functools.reduce(promote, dtypes[conditions:])
+        if met.is_complex and compute != "truth":
+            computed = met if complexes.is_defined(name) else None
+        else:
+            computed = _COMPUTE[compute](met)
         if computed is None:
             raise DTypeError(f"{name} is not defined for ({got})")
-        return (BOOL,) * conditions + (computed,) * (arity - conditions), result or computed
+        given = computed.real if name in complexes.MEASURES else computed
+        return (BOOL,) * conditions + (computed,) * (arity - conditions), result or given
 
     return signature
 
@@ -158,6 +165,14 @@ def _same(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
     return x
 
 
+def _no_imaginary_part(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
+    return constant(0, dt)
+
+
+def _angle(names: Names, dt: DType, x: PrimExpr) -> PrimExpr:
+    return floats.library("atan2")(names, dt, literal(0.0, dt), x)
+
+
 def _choose(names: Names, dt: DType, condition: PrimExpr, x: PrimExpr, y: PrimExpr) -> PrimExpr:
     return tirx.Select(condition, x, y)
 
@@ -209,6 +224,10 @@ _ROWS = [
     _comparison("ge", ">="),
     _row("neg", 1, "number", 1, "-x", f=plain(floats.minus), i=integers.neg),
     _row("abs", 1, "any", 1, "|x|; the smallest integer is its own", f=plain(tirx.abs), i=integers.absolute, b=_same),
+    _row("conj", 1, "bool is int8", 1, "the complex conjugate; a real number is its own", every=_same),
+    _row("real", 1, "any", 1, "the real part; a real number is its own", every=_same),
+    _row("imag", 1, "any", 1, "the imaginary part; 0 of a real number", every=_no_imaginary_part),
+    _row("angle", 1, "float", 50, "the angle to the positive axis in radians, in (-pi, pi]", f=_angle),
     _row("sign", 1, "number", 2, "-1, 0 or 1; NaN of NaN", f=floats.sign, i=integers.sign),
     _row(
         "reciprocal",

@@ -1,0 +1,28 @@
+"""The status record, in which a kernel says what its index checks found: int64 numbers, laid out as said here.
+
+The first is not 0 where some check has failed.  After it each check, by its number, has two: the smallest row-major position in
+its index tensor that failed, :data:`NOWHERE` for none, and the value there.
+"""
+
+from __future__ import annotations
+
+FAILED = 0
+"""Where it says whether some check has failed."""
+
+NOWHERE = (1 << 63) - 1
+"""The position of a check that has found nothing."""
+
+
+def length(checks: int) -> int:
+    """How many numbers it has."""
+    return 1 + 2 * checks
+
+
+def position(check: int) -> int:
+    """Where a check's position stands."""
+    return 1 + 2 * check
+
+
+def value(check: int) -> int:
+    """Where the index stands that a check has found."""
+    return 2 + 2 * check

@@ -1,0 +1,41 @@
+"""What the fuzzer found, kept: each answered with another exception once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.dialects import jax, tensorflow, tensorrt, xla
+
+ONES = np.ones((3, 2), "float32")
+FIRST = np.zeros(1, "int32")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gs.Builder().transpose(np.zeros((2, 2)), np.array(1)), "transpose: perm"),
+        (lambda: tensorflow.segment_max([], [None]), "segment_max: segment_ids must be integers; got [None]"),
+        (lambda: tensorflow.segment_sum([], [[1], 2]), "segment_sum: segment_ids"),
+        (lambda: gs.Builder().cast(np.zeros(2), "S3"), "cast: elements of |S3 can be moved, but not computed with"),
+        (lambda: tensorrt.add_scatter(None, FIRST, ONES, "sum"), "add_scatter: data must be a tensor; got None"),
+        (lambda: jax.segment_min(ONES, np.zeros(3)), "segment_min: segment_ids must be integers; got float64"),
+        (lambda: jax.segment_min(ONES, float("nan")), "segment_min: segment_ids must be integers; got float64"),
+        (
+            lambda: jax.segment_sum(ONES[:0], FIRST[:0]),
+            "segment_sum: num_segments is needed where segment_ids is empty",
+        ),
+        (
+            lambda: xla.scatter(ONES, FIRST, ONES[0], [0], [0], [0], [0], [0], 0, update_computation=ONES),
+            "scatter: update_computation must be a function of scalars; got array",
+        ),
+    ],
+)
+def test_calls_that_once_raised_something_else(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(gs.GSError) as e:
+        call()
+    assert str(e.value).startswith(words)
