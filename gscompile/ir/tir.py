@@ -10,6 +10,8 @@ All loop variables and coordinates are int64: tables of more than 2^31 elements 
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -510,12 +512,78 @@ CPU_PIPELINE = "gscompile.cpu"
 register_tir_pipeline(CPU_PIPELINE, _cpu_pipeline)
 
 
+def wraps_around(func: PrimFunc) -> bool:
+    """Whether a loop with branches computes with its counter's remainder, its bits, or the counter as a narrower integer."""
+
+    def over(x: Any, variables: Any) -> bool:
+        return _walk(x, (tirx.Var, lambda v: v in variables))
+
+    def in_loop(loop: Any) -> bool:
+        counters = {loop.loop_var}
+
+        def bound(x: Any) -> bool:
+            if over(x.value, counters):
+                counters.add(x.var)
+            return False
+
+        def wraps(x: Any) -> bool:
+            if isinstance(x, tirx.Cast):
+                to, of = (dtype_of(e).lstrip("u") for e in (x, x.value))
+                if not (to.startswith("int") and of.startswith("int") and int(to[3:]) < int(of[3:])):
+                    return False
+            elif isinstance(x, tirx.FloorMod | tirx.Mod) and not isinstance(x.b, tirx.IntImm):
+                return False
+            return over(x, counters)
+
+        if not _walk(loop.body, (tirx.IfThenElse, lambda _: True), (ir.Call, lambda x: as_choice(x) is not None)):
+            return False
+        binds = ((tirx.Let, tirx.Bind), bound)
+        return _walk(loop.body, binds, ((tirx.FloorMod, tirx.Mod, tirx.BitwiseAnd, tirx.Cast), wraps), order="pre")
+
+    return _walk(func, (tirx.For, in_loop))
+
+
+def _walk(x: Any, *looks: tuple[Any, Callable[[Any], bool]], order: str = "post") -> bool:
+    """Whether a look at a part of an expression or a statement says so."""
+    stop = tvm_ffi.VisitInterrupt
+    return (
+        tvm_ffi.structural_walk(
+            x, [(of, lambda p, s=sees: stop() if s(p) else None) for of, sees in looks], order=order
+        )
+        is not None
+    )
+
+
+# LLVM 22.1 vectorises ``if c: y[i] = x[p + i % 8]``, p loaded outside of the loop, as if i % 8 never came back to 0, and drops
+# the check that would see to it: wrong results, and reads past the end.  It does so to branches only.  Its options belong to
+# the process, hence the lock; who compiles in another thread meanwhile gets the same code, or this slower one.
+_NO_IF_CONVERSION = {"cl-opt": ["-enable-if-conversion:bool=0"]}
+_llvm_options = threading.Lock()
+
+
+def _forked() -> None:
+    """A child has none of its parent's threads, one of which may have held the lock."""
+    global _llvm_options
+    _llvm_options = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
 def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
     """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources.
 
     Args:
         pipeline: the name of TVM's lowering, as registered.
     """
+    if target.kind.name == "llvm" and any(wraps_around(f) for f in mod.functions.values()):
+        with _llvm_options:
+            return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)
+    return _compile(mod, target, pipeline)
+
+
+def _compile(mod: Any, target: Any, pipeline: str) -> Any:
     # StorageRewrite would hoist local buffers out of the attributes that say which device they are on; CommonSubexprElim
     # fails on equal expressions in several nests, and LLVM and nvcc do its work anyway;
     # the cuda compiler is not told what it compiles for and asks for the current target

@@ -11,7 +11,7 @@ import gscompile as gs
 FAR = 1 << 40
 LARGE: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "input: x": lambda b: b.input("x", (FAR, FAR), "float32"),
-    "input: y": lambda b: b.input("y", (1 << 63,), "int8"),
+    "input: extents": lambda b: b.input("y", (1 << 63,), "int8"),
     "input: z": lambda b: b.input("z", (1 << 62, "n"), "int32"),
     "add": lambda b: b.input("x", (FAR, 1), "int8") + b.input("y", (1, FAR), "int8"),
     "concat": lambda b: b.concat([b.input("x", (1 << 62,), "int8")] * 2),
@@ -24,7 +24,7 @@ LARGE: dict[str, Callable[[gs.Builder], gs.Value]] = {
 
 @pytest.mark.parametrize("what", LARGE)
 def test_a_tensor_that_int64_cannot_count(what: str) -> None:
-    with pytest.raises(gs.ShapeError, match=rf"{what}.* would be .* bytes or more"):
+    with pytest.raises(gs.ShapeError, match=rf"{what}.*( would be .* bytes or more| must be less than 2\^63)"):
         LARGE[what](gs.Builder("large"))
 
 

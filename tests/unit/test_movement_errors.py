@@ -60,7 +60,7 @@ MISTAKES: list[tuple[str, type[gs.GSError], str]] = [
     ("b.stack([x], 1.5)", ArgumentError, "stack: axis must be an int; got 1.5"),
     ("b.iota((3,), 0.5)", ArgumentError, "iota: axis must be an int; got 0.5"),
     ("b.iota((3.5,))", ShapeError, "iota: shape: a dimension must be an int or a str; got 3.5"),
-    ("b.iota((3,), 0, 'complex32')", DTypeError, "iota: dtype: unknown dtype 'complex32'"),
+    ("b.iota((3,), 0, 'complex31')", DTypeError, "iota: dtype: unknown dtype 'complex31'"),
     ("b.zeros((1.5,))", ShapeError, "zeros: shape: a dimension must be an int or a str; got 1.5"),
     ("b.zeros((2,), 'float8')", DTypeError, "zeros: dtype: unknown dtype 'float8'"),
     ("b.full((2,), [1, 2])", DTypeError, "full: a scalar is needed; got [1, 2]"),
