@@ -13,7 +13,7 @@ from gscompile.compiler.targets import Target, known_code, resolve
 from gscompile.errors import ArgumentError, MissingExtraError
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.listing import table
-from gscompile.runtime.background import interruptible
+from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.compiled import CompiledFunction
 from gscompile.runtime.interface import Argument, Interface
 
@@ -24,8 +24,9 @@ Recipe: TypeAlias = tuple[Graph, tuple[Any, ...], bool]
 def build(graph: Graph, target: Any = "llvm", *, rules: Sequence[Any] = (), deterministic: bool = False) -> Module:
     """Compile a graph for a target; see :meth:`gscompile.frontend.builder.Builder.build`."""
     resolved = resolve(target)
-    lowered = lower(graph, resolved, rules, deterministic)
-    library = interruptible(lambda: resolved.compile(lowered.module))
+    with Inside():
+        lowered = lower(graph, resolved, rules, deterministic)
+        library = interruptible(lambda: resolved.compile(lowered.module))
     return Module(lowered, resolved, library, (graph, tuple(rules), deterministic))
 
 

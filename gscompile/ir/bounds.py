@@ -136,9 +136,13 @@ def resolve(
     if policy is Bounds.WRAP:
         safe = T.maximum(count, T.const(1))  # an empty axis is reported by its own check, never divided by
         if T.dtype_of(value) == "uint64":
-            return Start(T.cast("int64", T.truncmod(value, T.cast("uint64", safe))), None)
-        # what TVM makes of a floormod contains the value several times
-        return Start(T.once(value, lambda v: T.floormod(T.cast("int64", v), safe)), None)
+            start = T.cast("int64", T.truncmod(value, T.cast("uint64", safe)))
+        else:  # what TVM makes of a floormod contains the value several times
+            start = T.once(value, lambda v: T.floormod(T.cast("int64", v), safe))
+        # A remainder is made of the value and its quotient, and a code generator may load the value twice for them; if it
+        # knew the bound, it would find the remainder below it, and leave the clamp out.
+        count = safe if T.constant_value(safe) is None else T.opaque(safe)
+        return Start(inside(start, count) if T.loads_of(value) else start, None)
     v = wrapped(value, size, negative, sliced)
     if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked is When.BEFORE and not T.loads_of(v)):
         return Start(v, None)

@@ -141,6 +141,11 @@ def hidden(x: Expr) -> Expr:
     return tirx.BitwiseXor(x, tirx.const(0, dtype_of(x)))
 
 
+def opaque(x: Expr) -> Expr:
+    """An int64 that on llvm the code generator does not look through either; see :func:`_opaque_to_llvm`."""
+    return hidden(hidden(x))
+
+
 def _wide(x: Any) -> Expr:
     """A divisor or a loop's extent, hidden where it is a literal that no int32 holds.
 
@@ -571,15 +576,49 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
+_OPAQUE = """
+define i64 @gs_opaque(i64 %x) alwaysinline nounwind {
+  %y = call i64 asm "", "=r,0"(i64 %x) memory(none) nounwind willreturn
+  ret i64 %y
+}
+"""
+
+
+def _opaque_to_llvm(func: PrimFunc) -> PrimFunc:
+    """A function whose :func:`opaque` numbers pass through an empty piece of assembly, constants before anything else."""
+
+    def zero(x: Any) -> bool:
+        return isinstance(x, tirx.IntImm) and not x.value
+
+    def is_opaque(x: Any) -> bool:
+        return zero(x.b) and isinstance(x.a, tirx.BitwiseXor) and zero(x.a.b)
+
+    def through(x: Any) -> Any:
+        if not is_opaque(x):
+            return x
+        passed, known = call_extern("int64", "gs_opaque", x.a.a), constant_value(x.a.a)
+        if known is None:
+            return passed
+        return constants.setdefault(known, (var("opaque"), passed))[0]
+
+    if not _walk(func.body, (tirx.BitwiseXor, is_opaque)):
+        return func
+    constants: dict[int, tuple[Var, Expr]] = {}
+    body = tvm_ffi.structural_map(func.body, (tirx.BitwiseXor, through), order="pre")
+    return func.with_body(import_llvm(_OPAQUE, seq(*(bind(v, passed) for v, passed in constants.values()), body)))
+
+
 def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
     """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources.
 
     Args:
         pipeline: the name of TVM's lowering, as registered.
     """
-    if target.kind.name == "llvm" and any(wraps_around(f) for f in mod.functions.values()):
-        with _llvm_options:
-            return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)
+    if target.kind.name == "llvm":
+        mod = tvm.IRModule({name: _opaque_to_llvm(f) for name, f in mod.functions.items()})
+        if any(wraps_around(f) for f in mod.functions.values()):
+            with _llvm_options:
+                return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)
     return _compile(mod, target, pipeline)
 
 

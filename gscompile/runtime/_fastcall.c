@@ -313,7 +313,28 @@ static PyObject *pool_started(PyObject *module, PyObject *nothing) {
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(leave_doc, "leave()\n--\n\nHow many other threads are inside a kernel; from now on no other enters one.");
+
+static PyObject *leave(PyObject *module, PyObject *nothing) {
+    if (parked == NULL) {
+        if ((parked = PyThread_allocate_lock()) == NULL)
+            return PyErr_NoMemory();
+        PyThread_acquire_lock(parked, WAIT_LOCK);
+        leaver = PyThread_get_thread_ident();
+    }
+    return PyLong_FromLong(inside);
+}
+
+PyDoc_STRVAR(forked_doc, "forked()\n--\n\nThis process has one thread now, and it is not inside a kernel.");
+
+static PyObject *forked(PyObject *module, PyObject *nothing) {
+    inside = 0;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"leave", leave, METH_NOARGS, leave_doc},
+    {"forked", forked, METH_NOARGS, forked_doc},
     {"pool_started", pool_started, METH_NOARGS, pool_started_doc},
     {"register", register_reader, METH_VARARGS, register_doc},
     {"address", address, METH_O, address_doc},

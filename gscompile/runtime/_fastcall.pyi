@@ -12,6 +12,12 @@ SMALL: int  # bytes of a NumPy result that is made by NumPy's allocator; larger 
 def pool_started() -> None:
     """The calling thread's pool of threads is there: calls that are not brief need not go to ``slow`` to start it."""
 
+def leave() -> int:
+    """How many other threads are inside a kernel; the calling thread ends the process, and no other enters a kernel any more."""
+
+def forked() -> None:
+    """This process is a child that has the calling thread only."""
+
 class FastCall:
     """A call of a compiled function: ``call(*inputs, out=None)``.
 

@@ -204,6 +204,12 @@ static int is_apart(const Signature *s, const View *views, int64_t *taken) {
     return 1;
 }
 
+/* How many threads are inside a kernel without the GIL; once the process exits, the thread that ends it, and a lock that it holds and
+ * that parks all others before a kernel: what a kernel uses is taken away while they would run. */
+static int inside;
+static unsigned long leaver;
+static PyThread_type_lock parked;
+
 /* Runs the kernel; whether nothing was wrong.  One that found an index out of range has not changed an output that is an input. */
 static int run_kernel(const Kernel *kernel, const Signature *s, const View *views, int64_t taken) {
     TVMAny arguments[MOST_ARGUMENTS], result = {0};
@@ -219,9 +225,14 @@ static int run_kernel(const Kernel *kernel, const Signature *s, const View *view
     if (s->brief) {
         failed = kernel->call(kernel->function, arguments, s->count, &result);
     } else {
+        int park = parked != NULL && PyThread_get_thread_ident() != leaver;
+        ++inside;
         Py_BEGIN_ALLOW_THREADS
+        if (park)
+            PyThread_acquire_lock(parked, WAIT_LOCK);
         failed = kernel->call(kernel->function, arguments, s->count, &result);
         Py_END_ALLOW_THREADS
+        --inside;
     }
     return !failed && !status[0];
 }

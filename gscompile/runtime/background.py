@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from gscompile.runtime.extension import extension
+
 STACK = 64 << 20  # bytes: the compiler's passes go as deep as an expression does; memory is taken only as it is used
 
 T = TypeVar("T")
@@ -92,7 +94,7 @@ def interruptible(work: Callable[[], T], *, keep: bool = False) -> T:
         keep: use the same thread for the next work that is kept: kernels, whose pool of threads belongs to the one that calls.
     """
     global _kept
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or _leaver:
         return work()
     worker = _kept if keep else None
     if worker is None:
@@ -110,21 +112,38 @@ def interruptible(work: Callable[[], T], *, keep: bool = False) -> T:
             worker.end()
 
 
+class Inside:
+    """A context for work outside of Python: machine code, or the compiler.  At exit other threads do not begin any."""
+
+    def __enter__(self) -> None:
+        if _leaver and threading.get_ident() != _leaver:
+            threading.Event().wait()  # Python ends daemons where they wait
+        _inside.add(self)
+
+    def __exit__(self, *_: object) -> None:
+        _inside.discard(self)
+
+
 def _forked() -> None:
-    """In a child the thread does not exist."""
+    """In a child the other threads do not exist."""
     global _kept
     _kept = None
+    _inside.clear()
+    if extension is not None:
+        extension.forked()
 
 
 def _leave() -> None:
     """At exit, C++'s destructors would take away what threads still use that are inside a kernel or the compiler.
 
-    So a process in which other threads go on leaves without them.  (Python has ended all threads by now but daemons.)  A pass
-    of the compiler that looks for signals meanwhile is ended by Python, up to 3.13, in a way that C++ takes for an error; where
-    that would end the process, the thread pauses.
+    So a process where one is leaves without them, and no other thread goes in from now on.  (Python has ended all threads by now
+    but daemons.)  A pass of the compiler that looks for signals meanwhile is ended by Python, up to 3.13, in a way that C++ takes
+    for an error; where that would end the process, the thread pauses.
     """
-    idle = _kept._thread if _kept else None
-    if all(thread in (idle, threading.current_thread()) for thread in threading.enumerate()):
+    global _leaver
+    _leaver = threading.get_ident()
+    inside = extension.leave() if extension is not None else 0
+    if not inside and not _inside:
         return
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):  # glibc's: it is called with the exit status, before any destructor
@@ -135,6 +154,8 @@ def _leave() -> None:
 
 
 _kept: Worker | None = None
+_inside: set[Inside] = set()
+_leaver = 0  # the thread that ends the process, once it does
 atexit.register(_leave)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)

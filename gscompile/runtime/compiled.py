@@ -15,7 +15,7 @@ from gscompile.ir import status
 from gscompile.ir.types import TensorType
 from gscompile.runtime import arrays
 from gscompile.runtime.arrays import Array, Device, View
-from gscompile.runtime.background import interruptible
+from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.call import PreparedCall, prepare
 from gscompile.runtime.devices import Runner, Status
 from gscompile.runtime.fastcall import FastCalls
@@ -170,8 +170,6 @@ class CompiledFunction:
         return extents.work >= LONG and self._interface.device == "cpu"
 
     def _run_here(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
-        if call.extents.work >= BRIEF and self._interface.device == "cpu":
-            start_pool()
         function, extents = self._function, call.extents
 
         def launch(found: int, workspace: int) -> None:
@@ -185,21 +183,25 @@ class CompiledFunction:
             )
 
         record: Status
-        if self._plain:
-            record = self._status.record
-            launch(self._status.address, 0)
-        else:
-            length = self._interface.status_length
-            try:
-                record = self._runner.run(launch, length, extents.workspace, call.inputs, call.kind, call.device)
-            except OutOfMemoryError as e:
-                raise OutOfMemoryError(f"{self.name}: scratch memory: {e}") from e
+        with Inside():
+            if extents.work >= BRIEF and self._interface.device == "cpu":
+                start_pool()
+            if self._plain:
+                record = self._status.record
+                launch(self._status.address, 0)
+            else:
+                length = self._interface.status_length
+                try:
+                    record = self._runner.run(launch, length, extents.workspace, call.inputs, call.kind, call.device)
+                except OutOfMemoryError as e:
+                    raise OutOfMemoryError(f"{self.name}: scratch memory: {e}") from e
         if self._interface.checks and record[status.FAILED]:
             raise self._bounds_error(record, extents.sizes)
 
     @cached_property
     def _function(self) -> Any:
-        function = self._load()
+        with Inside():
+            function = self._load()
         kernels_run()
         return function
 

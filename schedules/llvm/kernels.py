@@ -241,21 +241,3 @@ def prefetch_lines(start: Expr, lines: Expr) -> Stmt:
 def store_fence() -> Stmt:
     """Wait until non-temporal stores are visible to other threads."""
     return T.evaluate(T.call_extern("void", "gs_store_fence"))
-
-
-# ``gs_opaque`` returns its argument, which LLVM cannot see.  Rows that it cannot prove to be equally far apart are read one
-# element each, where it would otherwise compose addresses for a hardware gather.  The sum of rows of 1,000 floats, on one
-# core: 0.14 ns an element, with gathers 0.55.
-_OPAQUE = (
-    'define i64 @gs_opaque(i64 %x) alwaysinline nounwind {\n  %y = call i64 asm "", "=r,0"(i64 %x)\n  ret i64 %y\n}\n'
-)
-
-
-def with_opaque(body: Stmt) -> Stmt:
-    """A statement that may use :func:`opaque`."""
-    return T.import_llvm(_OPAQUE, body)
-
-
-def opaque(x: Expr) -> Expr:
-    """An int64 of whose value LLVM knows nothing."""
-    return T.call_extern("int64", "gs_opaque", x)

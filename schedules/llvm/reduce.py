@@ -17,7 +17,7 @@ from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.folds import accumulators, fold_step
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.kernels import opaque, prefetch_row, with_kernels, with_opaque
+from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
     ACCUMULATOR_REGISTERS,
     FOLD_CHAINS,
@@ -80,7 +80,7 @@ class Folds:
                 return T.for_(count, lambda k: chains(nest, [cell(k)]), "c")
             return chains(nest, [cell(k) for k in range(n)])
 
-        return with_opaque(tiled(nest, ctx, width, tile))
+        return tiled(nest, ctx, width, tile)
 
 
 def tile_width(nest: ReduceNest, ctx: Context) -> int:
@@ -319,7 +319,7 @@ def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
 
     def step(a: list[Buffer], c: list[Expr], r: list[Expr]) -> Stmt:
         if hide and r:
-            return T.let("r", opaque(r[-1]), lambda x: fold_step(nest, a, zero, c, [*r[:-1], x]))
+            return T.let("r", T.opaque(r[-1]), lambda x: fold_step(nest, a, zero, c, [*r[:-1], x]))
         return fold_step(nest, a, zero, c, r)
 
     folds = list(zip(acc, cells, strict=True))

@@ -18,7 +18,6 @@ from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scan import ScanNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.llvm.kernels import opaque, with_opaque
 from gscompile.schedules.llvm.numbers import (
     SCAN_BLOCK,
     SCAN_COLUMN_BLOCK,
@@ -41,7 +40,7 @@ class Scans:
         if not isinstance(nest, ScanNest):
             return None
         way: _Way = _Runs(nest, ctx) if nest.axis == len(nest.shape) - 1 else _Columns(nest, ctx)
-        return with_opaque(way.statement())
+        return way.statement()
 
 
 class _Way(ABC):
@@ -170,7 +169,7 @@ class _Runs(_Way):
 
             def turn(k: Expr) -> Stmt:
                 # LLVM must not find rows equally far apart, from which it would gather vectors
-                return T.let("k", opaque(k) if n > 1 else k, lambda k: T.seq(*(step(w, k) for w in range(n))))
+                return T.let("k", T.opaque(k) if n > 1 else k, lambda k: T.seq(*(step(w, k) for w in range(n))))
 
             def step(w: int, k: Expr) -> Stmt:
                 *row, b = places[w]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -45,19 +46,19 @@ assert m(again, few) == 64_000
 BUILD = """
 b = gs.Builder("deep")
 x = b.input("x", (1000, 1000), "float32")
-for _ in range(150):
+for _ in range(400):
     x = b.tanh(x + b.sin(x))
 b.output(x)
-interrupted(b.build, 1.5)
+interrupted(b.build, 1)
 b = gs.Builder("small")
 b.output(b.input("x", (2,), "float32") + 1)
 assert b.build()(np.ones(2, np.float32)).tolist() == [2, 2]
 """
 
 
-def run(program: str) -> None:
+def run(program: str, code: int = 7) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 7, (done.returncode, done.stdout, done.stderr)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
     assert not done.stderr
 
 
@@ -97,3 +98,36 @@ for _ in range(2):
 time.sleep(0.3)
 sys.exit(7)
 """)
+
+
+def test_exit_while_other_threads_call_again_and_again() -> None:
+    inside = CALL.partition("few =")[0].format(points=200_000)
+    run(f"""{HEAD}{inside}
+bound = m.bind(data, index)
+def again():
+    while True:
+        bound()
+for _ in range(3):
+    threading.Thread(target=again, daemon=True).start()
+time.sleep(0.3)
+sys.exit(7)
+""")
+
+
+def test_destructors_run_at_exit_where_threads_are_outside_of_kernels() -> None:
+    inside = CALL.partition("few =")[0].format(points=1000)
+    run(
+        f"""{HEAD}{inside}
+import atexit, ctypes
+def call():
+    m(data, index)
+    time.sleep(100)
+threading.Thread(target=call, daemon=True).start()
+atexit.register(lambda: m(data, index))  # this thread goes on
+time.sleep(0.3)
+libc = ctypes.CDLL(None)
+libc.on_exit(libc.abort, None)  # stands for what other libraries registered
+sys.exit(7)
+""",
+        -signal.SIGABRT,
+    )

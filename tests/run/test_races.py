@@ -235,6 +235,10 @@ CASES = {
         lambda b, given, o: b.cumsum(b.take(given("x", (90, 4), "float32"), given("i", (500,), "int64"), **o)),
         {"i": 90},
     ),
+    "running products of pairs": Case(
+        lambda b, given, o: b.cumprod(b.take(given("x", (90, 4), "complex64"), given("i", (500,), "int64"), **o)),
+        {"i": 90},
+    ),
     "rows added": Case(put((50, 16), 5000), {"i": 50}),
     "rows added in place": Case(put(("n", 16), "k"), {"i": 50}, {"n": 50, "k": 5000}, "x"),
     "rows updated": Case(put((50, 3), 700, reduction="update"), {"i": 50}),

@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(256) gather_nd_kernel_3(int64_t* __
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     int64_t once = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2))] ^ (int64_t)0);
     int64_t once_1 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1)] ^ (int64_t)0);
-    *(half4*)(out0_gather_nd_2_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(half4*)(x_ptr + (((((once % max(n, (int64_t)1)) + (max(n, (int64_t)1) & ((once % max(n, (int64_t)1)) >> (int64_t)63))) * m) * (int64_t)4) + (((once_1 % max(m, (int64_t)1)) + (max(m, (int64_t)1) & ((once_1 % max(m, (int64_t)1)) >> (int64_t)63))) * (int64_t)4)));
+    *(half4*)(out0_gather_nd_2_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(half4*)(x_ptr + (((((int64_t)min(((uint64_t)(((once % max(n, (int64_t)1)) + (max(n, (int64_t)1) & ((once % max(n, (int64_t)1)) >> (int64_t)63))) ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * m) * (int64_t)4) + (((int64_t)min(((uint64_t)(((once_1 % max(m, (int64_t)1)) + (max(m, (int64_t)1) & ((once_1 % max(m, (int64_t)1)) >> (int64_t)63))) ^ (int64_t)0)), ((uint64_t)max((m - (int64_t)1), (int64_t)0)))) * (int64_t)4)));
   }
 }
 
