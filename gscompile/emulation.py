@@ -39,6 +39,7 @@ class EmulatedCuda(Cuda):
     kind = "emulated cuda"
     device = "cpu"
     alignment = 0
+    in_parts = True
     code = HOST_CODE
 
     @classmethod

@@ -199,6 +199,7 @@ class Lowering:
             deterministic,
         )
         self.checks: list[Value] = []
+        self.places: dict[int, Any] = {}
         self.kernels: list[tuple[str, str]] = []
         self.work: Dim = 0
         self.body: list[Stmt] = []
@@ -265,7 +266,15 @@ class Lowering:
             lambda at: T.cast("int64", element(*at)),
             self.status,
             slot,
+            self.place(slot),
         )
+
+    def place(self, slot: int) -> Expr:
+        """A check's number; a variable where the function may be long, so that checks that are alike can be one part."""
+        nests = len(self.plan.early) + len(self.plan.late) + len(self.plan.stored)
+        if not self.target.in_parts or nests <= NESTS:
+            return T.const(slot)
+        return self.places.setdefault(slot, T.var(f"check{slot}"))
 
     def taken_over(self, value: Value) -> CheckNest | None:
         """The check that the nest of a value may take over."""
@@ -367,9 +376,11 @@ class Lowering:
         parts = Parts(graph.name, self.target.device_type, map(T.declared, declared))
         stmts = [s for s in (begin, *self.body) if s is not None]
         if self.target.in_parts and (len(self.body) > NESTS or self.sizes.named):
-            body = T.seq(*self.sizes.bindings(), *map(parts.call, stmts))
+            stmts = list(map(parts.call, stmts))
         else:
-            body = T.seq(*self.sizes.bindings(), *declared, *stmts)
+            stmts = [*declared, *stmts]
+        places = (T.bind(place, T.const(slot)) for slot, place in self.places.items())
+        body = T.seq(*self.sizes.bindings(), *places, *stmts)
         func = self.target.adapted(T.prim_func(graph.name, params, body, self.target.device_type))
         functions = {name: self.target.adapted(part) for name, part in parts.functions.items()}
         stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))

@@ -168,6 +168,7 @@ class CheckNest(Nest):
     value: Callable[[Coords], Expr]
     status: Buffer
     slot: int
+    place: Expr
     known: bool = False
 
     @property

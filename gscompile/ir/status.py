@@ -6,6 +6,8 @@ its index tensor that failed, :data:`NOWHERE` for none, and the value there.
 
 from __future__ import annotations
 
+from typing import Any
+
 FAILED = 0
 """Where it says whether some check has failed."""
 
@@ -18,11 +20,11 @@ def length(checks: int) -> int:
     return 1 + 2 * checks
 
 
-def position(check: int) -> int:
-    """Where a check's position stands."""
+def position(check: Any) -> Any:
+    """Where a check's position stands: an int for an int, an expression for one."""
     return 1 + 2 * check
 
 
-def value(check: int) -> int:
+def value(check: Any) -> Any:
     """Where the index stands that a check has found."""
     return 2 + 2 * check

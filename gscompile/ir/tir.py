@@ -460,6 +460,8 @@ def _on_device(body: Stmt, device_type: int) -> Stmt:
 def private_func(params: Sequence[Var], body: Stmt, device_type: int) -> PrimFunc:
     """A function that only others of its module call, see :func:`call_function`; otherwise as :func:`prim_func`."""
     # TVM leaves a function with a number that says whether a parallel loop has failed
+    # a scope of its own, which LLVM does not inline: a part is called from many places
+    body = tirx.AttrStmt(const(0, "int32"), "compute_scope", ir.StringImm("part_compute_"), body)
     f = tirx.PrimFunc(list(params), _on_device(body, device_type), ir.PrimType("int32"))
     return f.with_attr("tirx.noalias", True)
 

@@ -69,7 +69,7 @@ class Check:
         if not isinstance(nest, CheckNest):
             return None
 
-        at, found = T.const(status.position(nest.slot)), T.const(status.value(nest.slot))
+        at, found = T.int64(status.position(nest.place)), T.int64(status.value(nest.place))
 
         def locate(g: list[Expr]) -> Stmt:
             steps = []
