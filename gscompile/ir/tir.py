@@ -143,7 +143,12 @@ def hidden(x: Expr) -> Expr:
 
 def opaque(x: Expr) -> Expr:
     """An int64 that on llvm the code generator does not look through either; see :func:`_opaque_to_llvm`."""
-    return hidden(hidden(x))
+    return tirx.BitwiseXor(tirx.BitwiseXor(x, _OPAQUE_MARK), _OPAQUE_MARK)
+
+
+_OPAQUE_MARK = tirx.const(
+    int.from_bytes(b"gsopaque", "big"), "int64"
+)  # no program's own x ^ c ^ c is taken for an opaque number
 
 
 def _wide(x: Any) -> Expr:
@@ -589,11 +594,11 @@ define i64 @gs_opaque(i64 %x) alwaysinline nounwind {
 def _opaque_to_llvm(func: PrimFunc) -> PrimFunc:
     """A function whose :func:`opaque` numbers pass through an empty piece of assembly, constants before anything else."""
 
-    def zero(x: Any) -> bool:
-        return isinstance(x, tirx.IntImm) and not x.value
+    def marked(x: Any) -> bool:
+        return isinstance(x, tirx.BitwiseXor) and isinstance(x.b, tirx.IntImm) and x.b.value == _OPAQUE_MARK.value
 
     def is_opaque(x: Any) -> bool:
-        return zero(x.b) and isinstance(x.a, tirx.BitwiseXor) and zero(x.a.b)
+        return marked(x) and marked(x.a)
 
     def through(x: Any) -> Any:
         if not is_opaque(x):
