@@ -146,9 +146,8 @@ def opaque(x: Expr) -> Expr:
     return tirx.BitwiseXor(tirx.BitwiseXor(x, _OPAQUE_MARK), _OPAQUE_MARK)
 
 
-_OPAQUE_MARK = tirx.const(
-    int.from_bytes(b"gsopaque", "big"), "int64"
-)  # no program's own x ^ c ^ c is taken for an opaque number
+# a number of its own: no program's x ^ c ^ c is taken for an opaque one
+_OPAQUE_MARK = tirx.const(int.from_bytes(b"gsopaque", "big"), "int64")
 
 
 def _wide(x: Any) -> Expr:
