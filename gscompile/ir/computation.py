@@ -6,18 +6,20 @@ target; each step rounds to the operand's dtype.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Sizes
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.ops.base import Inline
+from gscompile.ir.ops.base import Inline, Tree
 from gscompile.ir.ops.elementwise import Scalar, filler
 from gscompile.ir.ops.leaf import Constant
 from gscompile.ir.ops.reductions import Reduction
-from gscompile.ir.tir import Expr
+from gscompile.ir.tir import Expr, Stmt
 from gscompile.ir.types import DType, TensorType
+
+MOST = 40  # nodes of an expression, counted as a tree; TVM's passes take time in proportion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +39,38 @@ class Computation(Reduction):
         return len(self.graph.outputs)
 
     def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
-        return self.results([dtype], [old], [new])[0]
+        return self._results([old, new], lambda value, dtype: value)[0]
 
     def accumulator(self, dtype: DType) -> DType:
         return dtype
 
-    def results(self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
-        at = {id(v): [x] for v, x in zip(self.graph.inputs, [*old, *new], strict=True)}
+    def step(
+        self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr], then: Callable[[list[Expr]], Stmt]
+    ) -> Stmt:
+        stored: list[Stmt] = []
+
+        def keep(value: Expr, dtype: DType) -> Expr:
+            slot = T.buffer(f"between{len(stored) // 2}", [1], dtype.tir, align=dtype.itemsize, scope="local")
+            stored.extend([T.allocate(slot), T.store(slot, [T.const(0)], value)])
+            return T.load(slot, T.const(0))
+
+        results = self._results([*old, *new], keep)
+        return T.seq(*stored, then(results))
+
+    def _results(self, given: Sequence[Expr], keep: Callable[[Expr, DType], Expr]) -> list[Expr]:
+        """The results for old and new values.  What makes an expression of more than ``MOST`` nodes goes through ``keep``."""
+        at = {id(v): [x] for v, x in zip(self.graph.inputs, given, strict=True)}
         at |= {id(v): [filler(item(v), v.dtype, [])] for v in self.graph.constants}
+        trees = dict.fromkeys(at, Tree(given=True))
         for v in self.graph.values:
             if id(v) not in at:
                 assert isinstance(v.op, Inline)
                 op, elements = v.op, [_Few(a.type, at[id(a)]) for a in v.args]
-                at[id(v)] = [op.element(elements, v.type, c, Sizes({})) for c in _positions(v.type)]
+                found = [op.element(elements, v.type, c, Sizes({})) for c in _positions(v.type)]
+                tree = op.tree(v.type, [trees[id(a)] for a in v.args], [a.type for a in v.args])
+                if tree.nodes > MOST:
+                    found, tree = [keep(x, v.dtype) for x in found], Tree()
+                at[id(v)], trees[id(v)] = found, tree
         return [at[id(v)][0] for v in self.graph.outputs]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.dialects import xla
 from gscompile.emulation import emulate
 from gscompile.ir.ops.elementwise.formats import FORMATS, encoded
 from gscompile.ir.types import DTYPES, promote
@@ -190,3 +191,46 @@ def test_tensor_expressions_refuse_them() -> None:
     x, i = te.placeholder((5,), "float8_e4m3fn", "x"), te.placeholder((2,), "int64", "i")
     with pytest.raises(gs.DTypeError, match="float8_e4m3fn is not supported; declare one of uint8"):
         gte.take(x, i)
+
+
+def test_chains() -> None:
+    """Many operators on one another, which are computed within one another as far as TVM takes it: each as if it were alone."""
+    name = "float8_e5m2fnuz"
+    rng = np.random.default_rng(3)
+    x, y = (rng.choice(codes(name), (5, 7)) for _ in range(2))
+
+    def steps(b: gs.Builder, x: gs.Value, y: gs.Value) -> list[gs.Value]:
+        """The next four values."""
+        less = b.where(x <= y, x, y)
+        return [less + x * y, b.relu(less) * b.cast(x < y, name), b.minimum(x + y, less), -b.tanh(less)]
+
+    b = gs.Builder("whole")
+    values = [b.input("x", x.shape, name), b.input("y", y.shape, name)]
+    for k in range(0, 16, 4):
+        values += steps(b, values[k], values[k + 1])
+    b.output(values[-4], values[-1])
+    got = b.build()(x, y)
+
+    b = gs.Builder("step")
+    b.output(*steps(b, b.input("x", x.shape, name), b.input("y", y.shape, name)))
+    step, want = b.build(), [x, y]
+    for k in range(0, 16, 4):
+        want += step(want[k], want[k + 1])
+    for g, w in zip(got, (want[-4], want[-1]), strict=True):
+        np.testing.assert_array_equal(bits(g), bits(w))
+
+
+def test_update_computations() -> None:
+    """A function of scalars that uses its arguments several times."""
+    name = "float8_e4m3fn"
+    rng = np.random.default_rng(4)
+    data, src, index = rng.choice(codes(name), 6), rng.choice(codes(name), 9), np.array([1, 0, 1, 5, 2, 1, 0, 5, 1])
+    got = xla.scatter(
+        *(data, index[:, None], src, [], [0], [], [], [0], 1),
+        update_computation=lambda x, y: (x + y + x * y) * (x + y) - x,
+    )
+    want = data.copy()
+    for i, y in zip(index, src, strict=True):
+        x = want[i]
+        want[i] = (x + y + x * y) * (x + y) - x
+    np.testing.assert_array_equal(bits(got), bits(want))

@@ -31,6 +31,21 @@ _USES_OF_FLOATS = {
 }
 
 
+def _uses_decoded(dtype: DType) -> int:
+    """How often a value's expression contains that of the code it is decoded from."""
+    return 1 if dtype.native or dtype.bits > 8 else 8 if dtype.is_float else 2
+
+
+def _uses_encoded(dtype: DType) -> int:
+    """How often a code's expression contains that of the value that it encodes."""
+    return 1 if dtype.native else 6 if dtype.bits > 8 else 12 if dtype.is_float else 4
+
+
+def _uses_cast(src: DType, dst: DType) -> int:
+    # TVM's analysis of the casts between widths goes through them several times
+    return 1 if src == dst else 3 * _uses_decoded(src) * _uses_encoded(dst)
+
+
 @dataclass(frozen=True, slots=True)
 class Pointwise(Inline):
     """A scalar function of operands that broadcast against each other from the right (NumPy's rule)."""
@@ -54,12 +69,15 @@ class Pointwise(Inline):
         return reads_again(out, arg)
 
     def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
-        return Tree.over(args, [self._uses(out.dtype)] * len(args))
+        operands = [DTYPES[want] for want in self.operand_dtypes]
+        casts = [_uses_cast(t.dtype, want) for t, want in zip(types, operands, strict=True)]
+        if self.moves(len(args) - 1):
+            return Tree.over(args, casts)
+        uses = self._uses(out.dtype.compute) * _uses_encoded(out.dtype)
+        return Tree.over(args, [uses * n * _uses_decoded(want) for n, want in zip(casts, operands, strict=True)])
 
     def _uses(self, out: DType) -> int:
         """How often the function's expression contains that of an operand, about."""
-        if not out.native:
-            return max(8, self.cost)
         uses = (_USES_OF_FLOATS if out.is_float else _USES).get(self.function, max(6, self.cost))
         # TVM's analysis of the casts between widths goes through them several times
         return 3 if out.is_integer and uses == 1 else uses
@@ -76,9 +94,11 @@ class Pointwise(Inline):
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         values = []
-        for arg, want in zip(args, self.operand_dtypes, strict=True):
+        for k, (arg, want) in enumerate(zip(args, self.operand_dtypes, strict=True)):
             value = cast_expr(arg(*broadcast_coords(coords, arg.type.shape)), arg.type.dtype, DTYPES[want])
-            values.append(cast_expr(value, DTYPES[want], DTYPES[want].compute))
+            values.append(value if self.moves(k) else cast_expr(value, DTYPES[want], DTYPES[want].compute))
+        if self.moves(len(args) - 1):
+            return POINTWISE[self.function].expr(out.dtype, values)
         result = out.dtype.compute
         return cast_expr(POINTWISE[self.function].expr(result, values), result, out.dtype)
 
@@ -110,7 +130,7 @@ class Cast(Inline):
         return True
 
     def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
-        return Tree.over(args, [3])
+        return Tree.over(args, [_uses_cast(types[0].dtype, out.dtype)])
 
     def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
         return cast_expr(args[0](*coords), args[0].type.dtype, out.dtype)

@@ -20,7 +20,7 @@ from typing import Any
 from gscompile.errors import ArgumentError, DTypeError
 from gscompile.ir import tir as T
 from gscompile.ir.ops.elementwise import POINTWISE, Scalar, cast, constant
-from gscompile.ir.tir import Expr
+from gscompile.ir.tir import Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 
 
@@ -87,9 +87,11 @@ class Reduction:
             value = T.select(T.all_of([a == zero, b == zero]), (a * side + b * side) * side, value)
         return cast(value, wide, dtype)
 
-    def results(self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
-        """What the cells of all its tensors become, of these dtypes."""
-        return [self.combine(d, a, b) for d, a, b in zip(dtypes, old, new, strict=True)]
+    def step(
+        self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr], then: Callable[[list[Expr]], Stmt]
+    ) -> Stmt:
+        """What is done with the new values of the cells of all its tensors, of these dtypes."""
+        return then([self.combine(d, a, b) for d, a, b in zip(dtypes, old, new, strict=True)])
 
     def accumulator(self, dtype: DType) -> DType:
         """Where partial results live: narrow floats that would round at each step accumulate in float32."""

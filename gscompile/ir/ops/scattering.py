@@ -116,11 +116,13 @@ class ScatterNest(Nest):
         """What a point does to its cell in every lane: all are read before any is written."""
         n, dtypes = len(self.lanes), [lane.dtype for lane in self.lanes]
 
+        def store(results: list[Expr]) -> Stmt:
+            return T.seq(*(T.store(lane.out, cell, x) for lane, x in zip(self.lanes, results, strict=True)))
+
         def bind(values: list[Expr]) -> Stmt:
             k = len(values)
             if k == 2 * n:
-                results = zip(self.lanes, self.op.reduction.results(dtypes, values[:n], values[n:]), strict=True)
-                return T.seq(*(T.store(lane.out, cell, value) for lane, value in results))
+                return self.op.reduction.step(dtypes, values[:n], values[n:], store)
             lane = self.lanes[k % n]
             value = T.load(lane.out, *cell) if k < n else lane.src(grid, window)
             return T.let(f"{'old' if k < n else 'new'}{k % n}", value, lambda v: bind([*values, v]))

@@ -96,22 +96,26 @@ def _encode_bfloat16(v: PrimExpr, bits: PrimExpr) -> PrimExpr:
 
 
 def _encode_float(names: Names, bits: PrimExpr, f: Format) -> PrimExpr:
+    """The code of a float32 of these bits.
+
+    Adding a power of two whose unit in float32 is the result's step rounds to a multiple of that step.  The step follows from the
+    value's exponent, which is brought between those of the denormals and of what is too large for any code.
+    """
     size = names(bits & _u32(0x7FFFFFFF))
-    shift, least = 23 - f.mantissa, (128 - f.bias) << 23  # of the smallest normal number
-    normal = names(tirx.Select(size < _u32(least), _u32(least), size))
-    odd = (normal >> _u32(shift)) & _u32(1)
-    normal = ((normal + (_u32((1 << (shift - 1)) - 1) + odd)) >> _u32(shift)) - _u32((127 - f.bias) << f.mantissa)
-    # Where float32 has a unit of the denormals' step, its own addition rounds to it.
-    unit = 2.0 ** (1 - f.bias - f.mantissa + 23)
-    steps = _bits(_float(size) + literal(unit, F32)) - _u32((127 + 1 - f.bias - f.mantissa + 23) << 23)
-    code = names(tirx.Select(size < _u32(least), steps, normal))
-    code = tirx.Select(code > _u32(f.highest), _u32(f.overflow), code)
-    code = names(tirx.Select(size > _u32(_INFINITY), _u32(f.nan), code))
-    signed = code ^ ((bits >> _u32(31)) << _u32(f.sign))
+    shift, lowest = 23 - f.mantissa, 128 - f.bias  # float32's exponent of the smallest normal number
+    most = _u32((lowest + (f.highest >> f.mantissa)) << 23)
+    exponent = tirx.Max(tirx.Min(size, most), _u32(lowest << 23)) & _u32(_INFINITY)
+    power = names(exponent + _u32(shift << 23))
+    steps = _bits(_float(size) + _float(power)) - power
+    # of a value of exponent e there are 2^mantissa steps below 2^e, and as many codes for each exponent from the lowest on
+    code = steps + ((power - _u32((lowest + shift) << 23)) >> _u32(shift))
+    code = names(tirx.Select(size > _u32(_INFINITY), _u32(f.nan), tirx.Min(code, _u32(f.overflow))))
+    sign = (bits >> _u32(31)) << _u32(f.sign)
     if not f.one_zero:
-        return signed
+        return code ^ sign
     # Without -0.0: NaN has its code, of either sign.
-    return tirx.Select(code < _u32(1), code, tirx.Select(code < _u32(f.nan), signed, code))
+    between = code - _u32(1) < _u32(f.nan - 1)
+    return code ^ tirx.Select(between, sign, _u32(0))
 
 
 def _encode_power(names: Names, bits: PrimExpr, f: Format) -> PrimExpr:
