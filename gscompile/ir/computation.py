@@ -39,10 +39,13 @@ class Computation(Reduction):
         return len(self.graph.outputs)
 
     def combine(self, dtype: DType, old: Expr, new: Expr) -> Expr:
-        return self._results([old, new], lambda value, dtype: value)[0]
+        return self.results([dtype], [old], [new])[0]
 
     def accumulator(self, dtype: DType) -> DType:
         return dtype
+
+    def results(self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
+        return self._results([*old, *new], lambda value, dtype: value)
 
     def step(
         self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr], then: Callable[[list[Expr]], Stmt]

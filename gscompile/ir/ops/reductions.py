@@ -90,8 +90,12 @@ class Reduction:
     def step(
         self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr], then: Callable[[list[Expr]], Stmt]
     ) -> Stmt:
-        """What is done with the new values of the cells of all its tensors, of these dtypes."""
-        return then([self.combine(d, a, b) for d, a, b in zip(dtypes, old, new, strict=True)])
+        """What is done with the :meth:`results`, and before it whatever they are computed by."""
+        return then(self.results(dtypes, old, new))
+
+    def results(self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr]) -> list[Expr]:
+        """What the cells of all its tensors become, of these dtypes."""
+        return [self.combine(d, a, b) for d, a, b in zip(dtypes, old, new, strict=True)]
 
     def accumulator(self, dtype: DType) -> DType:
         """Where partial results live: narrow floats that would round at each step accumulate in float32."""
