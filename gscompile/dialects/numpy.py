@@ -22,7 +22,7 @@ from numpy.exceptions import AxisError as _AxisError
 
 from gscompile.dialects._masks import known_places, places_of
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
-from gscompile.errors import ArgumentError, ShapeError
+from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend import core
 from gscompile.frontend.arguments import axis_of
 from gscompile.frontend.builder import builder_of
@@ -77,7 +77,7 @@ def _empty(shape: Sequence[Dim]) -> bool:
     return any(d == 0 for d in shape)
 
 
-@eager
+@eager(native=["indices"])
 def take(a: Tensor, indices: Tensor, axis: int | None = None, out: Out = None, mode: str = "raise") -> Value:
     """The slices of a at indices along axis; of a taken flat, if axis is None.
 
@@ -96,7 +96,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, out: Out = None, m
     return b.take(a, index, axis, **policy)
 
 
-@eager
+@eager(native=["indices"])
 def take_along_axis(arr: Tensor, indices: Tensor, axis: int | None = -1) -> Value:
     """``out[i][j][k] = arr[i][indices[i][j][k]][k]`` for axis = 1, the other axes broadcast to each other.
 
@@ -157,10 +157,12 @@ def _cumulated(op: str, a: Value, axis: int | None, dtype: Any) -> Value:
     if axis is None:
         a, axis = b.reshape(a, (-1,)), 0
     axis = _axis(op, axis, max(a.rank, 1))
+    if dtype is None and a.dtype.is_integer and a.dtype.digits:  # ml_dtypes' int4 and the like stay what they are
+        dtype = a.dtype
     return (b.cumsum if op == "cumsum" else b.cumprod)(a, axis, dtype=dtype)
 
 
-@eager(in_place="a")
+@eager(in_place="a", native=["ind"])
 def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value:
     """Write v, repeated as often as needed, to the elements of a, taken flat, at ind.
 
@@ -182,7 +184,7 @@ def put(a: Tensor, ind: Tensor, v: Tensor | float, mode: str = "raise") -> Value
     return b.reshape(b.put(flat, index, values, **policy), a.shape)
 
 
-@eager(in_place="arr")
+@eager(in_place="arr", native=["indices"])
 def put_along_axis(arr: Tensor, indices: Tensor, values: Tensor | float, axis: int | None) -> Value:
     """``arr[i][indices[i][j][k]][k] = values[i][j][k]`` for axis = 1; values are cast and broadcast.
 
@@ -214,7 +216,7 @@ def _spread(op: str, argument: str, dtype: DType, values: Value, points: Shape, 
     return b.broadcast_to(v, points)
 
 
-@eager
+@eager(native=["a", "choices"])
 def choose(a: Tensor, choices: Sequence[Tensor] | Tensor, out: Out = None, mode: str = "raise") -> Value:
     """``out[p] = choices[a[p]][p]``, where a and the choices broadcast to each other.
 
@@ -304,9 +306,12 @@ def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> Any:
 _NARROW = frozenset(["add", "subtract", "multiply", "divide", "minimum", "maximum", "fmin", "fmax"])
 
 
-@eager(in_place="a")
+@eager(in_place="a", native=["indices"])
 def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | complex | None, name: str) -> Value:
     op, builder = "ufunc_at", builder_of(a)
+    for x in (a, b):
+        if isinstance(x, Value) and x.dtype.kind == "V":
+            raise DTypeError(f"{op}: elements of {x.dtype} can be moved, but not computed with")
     indices = known_places(op, a, indices)
     if len(indices) > a.rank:
         raise ShapeError(f"{op}: {len(indices)} indices for a of rank {a.rank}")

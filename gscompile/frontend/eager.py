@@ -71,18 +71,19 @@ def eager(function: F) -> F: ...
 
 
 @overload
-def eager(function: None = None, *, in_place: str | None = None) -> Callable[[F], F]: ...
+def eager(function: None = None, *, in_place: str | None = None, native: Sequence[str] = ()) -> Callable[[F], F]: ...
 
 
-def eager(function: F | None = None, *, in_place: str | None = None) -> Any:
+def eager(function: F | None = None, *, in_place: str | None = None, native: Sequence[str] = ()) -> Any:
     """Make a function that adds to a graph callable with arrays too; see the module's text.
 
     Args:
         in_place: the parameter whose array receives the result, where the framework's function returns None.  With values,
             the result is returned all the same, since a value cannot change.
+        native: the parameters whose arrays of swapped bytes are copied into the machine's order; others are moved as they are.
     """
     if function is None:
-        return functools.partial(eager, in_place=in_place)
+        return functools.partial(eager, in_place=in_place, native=native)
     parameters = functools.cache(functools.partial(Parameters.of, function))
     if in_place is not None and in_place not in parameters().tensors:
         raise ArgumentError(f"{function.__name__}: in_place names a parameter that holds a tensor; got {in_place!r}")
@@ -102,6 +103,11 @@ def eager(function: F | None = None, *, in_place: str | None = None) -> Any:
         except TypeError as e:
             raise ArgumentError(f"{function.__name__}: {e}") from None
         bound.apply_defaults()
+        for name in native:
+            given = bound.arguments[name]
+            bound.arguments[name] = in_machine_order(given)
+            if bound.arguments[name] is not given:
+                signature = None  # its module takes other arrays than the caller gives
         invocation = Invocation(function, found, dict(bound.arguments))
         invocation.check()
         receives = invocation.arguments.pop(found.out, None)
@@ -289,6 +295,14 @@ class Invocation:
             return self.trace(inputs.names, inputs.views, pattern).build(target)
 
         return key, MODULES.module(key, tuple(v.shape for v in inputs.views), build)
+
+
+def in_machine_order(x: Any) -> Any:
+    """NumPy's arrays, alone or in a sequence, with the bytes of each element in the machine's order; anything else as it is."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(in_machine_order, x)) if any(isinstance(y, np.ndarray) for y in x) else x
+    swapped = isinstance(x, np.ndarray) and not x.dtype.isnative and x.dtype.names is None
+    return x.astype(x.dtype.newbyteorder("=")) if swapped else x
 
 
 def _varies(n: Any) -> bool:

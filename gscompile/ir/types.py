@@ -217,7 +217,7 @@ def of_numpy(np_type: np.dtype[Any]) -> DType:
             f"dtype {np_type} is not supported: its elements are Python objects, whose bytes mean nothing elsewhere"
         )
     sized = np_type.itemsize > 0 and np_type.subdtype is None and np_type not in ("M8", "m8")
-    if not sized or np_type.name in ("complex64", "complex128"):
+    if not sized:
         raise DTypeError(f"dtype {np_type} is not supported; supported: {', '.join(DTYPES)}")
     if len(_OPAQUE) >= _MOST_OPAQUE:
         _OPAQUE.clear()
