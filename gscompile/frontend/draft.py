@@ -249,11 +249,16 @@ _OTHERS_ERRORS = frozenset(
 def called_as(name: str, error: GSError) -> None:
     """Make an error's message begin with the function that the user called, rather than with one that this is made of."""
     message = str(error)
-    first, _, rest = message.partition(": ")
     if not re.match(re.escape(name) + r"(?!\w)", message):
-        error.args = (f"{name}: {rest if first in CALLED else message}", *error.args[1:])
+        error.args = (f"{name}: {without_callee(message)}", *error.args[1:])
     if isinstance(error, BoundsError):
         error.op = name
+
+
+def without_callee(message: str, *others: str) -> str:
+    """An error's message without the name that it begins with, if it is that of a builder's or a dialect's function, or another."""
+    first, _, rest = message.partition(": ")
+    return rest if rest and (first in CALLED or first in others) else message
 
 
 def public(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import onnx
 
 from gscompile.errors import ArgumentError, DTypeError, GraphError, GSError
 from gscompile.frontend.builder import Builder
+from gscompile.frontend.draft import without_callee
 from gscompile.ir.graph import Value
 from gscompile.ir.reserved import in_code
 from gscompile.ir.types import DType, dtype
@@ -184,6 +185,8 @@ class _Import:
         except GSError as e:
             said = str(e)
             if not said.startswith(stack[0].where):  # as an error about an index does
+                # what a node is made of means nothing to who has the model
+                said = without_callee(said, stack[-1].proto.op_type)
                 said = f"{path_of([nodes.where for nodes in stack])}: {said}"
             e.args = (shortened(said, MAX_MESSAGE), *e.args[1:])
             raise

@@ -266,3 +266,19 @@ def test_an_index_out_of_range_names_the_node_and_the_input() -> None:
     with pytest.raises(gs.BoundsError, match=r"^node 'look' \(Gather\): i\[1\] gives 5, which is out of range") as e:
         m(np.ones((5, 3), F), np.array([0, 4]))
     assert (e.value.op, e.value.tensor, e.value.position, e.value.value) == ("node 'look' (Gather)", "i", (1,), 5)
+
+
+def test_no_operator_that_a_node_is_made_of_is_named() -> None:
+    calls = {
+        "Tile": (node("Tile", "x r", "y"), [-2, 1], "shape: a dimension must not be negative; got -2"),
+        "Expand": (node("Expand", "x r", "y"), [2, 5], r"shapes \(2, 3\) and \(2, 5\) do not broadcast"),
+        "GatherND": (node("GatherND", "x r", "y"), [[0, 1, 1]], "index vectors of length 3"),
+        "Reshape": (node("Reshape", "x r", "y"), [4, 2], r"number of elements of \(2, 3\)"),
+        "GatherElements": (node("GatherElements", "x r", "y"), [0], "index must have rank 2"),
+        "Squeeze": (node("Squeeze", "x r", "y"), [1], r"\(2, 3\) on axis 1: must be equal to 1; got 3"),
+    }
+    for name, (n, r, message) in calls.items():
+        constants = {"r": np.array(r)}
+        refused(
+            model([n], X, {"y": F}, constants=constants, opset=17), gs.ShapeError, rf"^node 0 \({name}\): {message}"
+        )
