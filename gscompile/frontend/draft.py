@@ -256,7 +256,7 @@ def called_as(name: str, error: GSError) -> None:
 
 
 def without_callee(message: str, *others: str) -> str:
-    """An error's message without the name that it begins with, if it is that of a builder's or a dialect's function, or another."""
+    """A message without the name that it begins with, if that is a builder's or a dialect's function, or one of ``others``."""
     first, _, rest = message.partition(": ")
     return rest if rest and (first in CALLED or first in others) else message
 

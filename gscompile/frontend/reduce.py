@@ -72,6 +72,8 @@ class ReduceOps(GetItemOps):
         result = TensorType(reduced_shape(flat.shape, (a,), keep), DTYPES["int64"])
         if flat.shape[a] == 0:
             raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axis {axis}")
+        count = product(result.shape)
+        self.draft.require([("<=", count, count * flat.shape[a], f"{name}: of no elements has no value; axis {axis}")])
         best = self.draft.add(ArgReduce(largest, a, keep, last), [flat], result)
         return self.reshape(best, (1,) * v.rank) if axis is None and keep else best
 
