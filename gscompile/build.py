@@ -64,12 +64,15 @@ class Module(CompiledFunction):
     def __repr__(self) -> str:
         head = ", ".join(f"{v.name}: {v.type}" for v in self.inputs)
         tail = ", ".join(str(v.type) for v in self.outputs)
-        return f"<gscompile module {self.name}({head}) -> {tail} for {self._target}, {len(self.stats.kernels)} kernels>"
+        return f"<gscompile module {self.name}({head}) -> {tail} for {self._target}, {self._size()}>"
 
     def _repr_html_(self) -> str:
         graph = self._lowered.graph
-        title = f"module {self.name} for {self._target}: {len(self.stats.kernels)} kernels"
-        return table(title, graph.values, graph.outputs)
+        return table(f"module {self.name} for {self._target}: {self._size()}", graph.values, graph.outputs)
+
+    def _size(self) -> str:
+        count = len(self.stats.kernels)
+        return f"{count} kernel{'s' * (count != 1)}"
 
     def source(self, kind: str = "tir") -> str:
         """The code at one stage: ``tir``; ``llvm`` and ``asm`` (of the host part, on cuda); ``cuda`` and ``ptx``.

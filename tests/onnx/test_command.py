@@ -27,7 +27,7 @@ def test_prints_and_saves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         "m(x: float32(n, 3), i: int64(k,))\n",
         "float32(k, 3) = take(x, i, bounds=raise)",
         "<gscompile module m(x: float32(n, 3), i: int64(k,)) -> float32(k, 3) for llvm",
-        "1 kernels>\n",
+        "1 kernel>\n",
         "workspace",
     ):
         assert piece in out, piece
