@@ -24,7 +24,7 @@ from gscompile.ir.index_map import undecided
 from gscompile.ir.ops.base import Operator
 from gscompile.ir.ops.elementwise import POINTWISE
 from gscompile.ir.ops.leaf import Constant
-from gscompile.ir.ops.movement import Full, Pointwise
+from gscompile.ir.ops.movement import Cast, Full, Pointwise
 from gscompile.ir.types import DType, TensorType, dtype, promote, result_of_scalar
 from gscompile.runtime import arrays
 
@@ -204,9 +204,17 @@ class Draft:
     def pointwise(self, function: str, *operands: Operand, weak_against: slice = slice(None)) -> Value:
         """One row of ``gscompile.ir.ops.elementwise.POINTWISE`` applied to operands that broadcast."""
         values = self.operands(function, operands, weak_against)
-        wants, result = POINTWISE[function].signature([v.dtype for v in values])
+        row = POINTWISE[function]
+        wants, result = row.signature([v.dtype for v in values])
         shape = self.broadcast(function, [v.shape for v in values])
+        if row.cost >= COSTLY and any(w.is_float and w.bits == 8 for w in wants):
+            wide = [self.cast(self.cast(v, w), w.compute) for v, w in zip(values, wants, strict=True)]
+            return self.cast(self.pointwise(function, *wide), result)
         return self.add(Pointwise(function, tuple(w.name for w in wants)), values, TensorType(shape, result))
+
+    def cast(self, x: Value, to: DType) -> Value:
+        """``x`` in another dtype, or as it is."""
+        return x if x.dtype == to else self.add(Cast(to.name), [x], TensorType(x.shape, to))
 
 
 def refuse_numbers_of(op: Operator, args: Sequence[Value], result: TensorType) -> None:
@@ -240,6 +248,7 @@ def stretch(a: Dim, b: Dim) -> tuple[str, Dim, Dim]:
     return "==", a, b
 
 
+COSTLY = 10  # instructions of a function which, with an 8-bit float decoded and encoded in it, is too much for one expression
 CALLED = set(POINTWISE)  # names of functions that an error's message may begin with
 _OTHERS_ERRORS = frozenset(
     {"pointwise", "graph", "build"}

@@ -72,8 +72,6 @@ class ReduceOps(GetItemOps):
         result = TensorType(reduced_shape(flat.shape, (a,), keep), DTYPES["int64"])
         if flat.shape[a] == 0:
             raise ShapeError(f"{name}: of no elements has no value; shape {shape_str(v.shape)}, axis {axis}")
-        count = product(result.shape)
-        self.draft.require([("<=", count, count * flat.shape[a], f"{name}: of no elements has no value; axis {axis}")])
         best = self.draft.add(ArgReduce(largest, a, keep, last), [flat], result)
         return self.reshape(best, (1,) * v.rank) if axis is None and keep else best
 
@@ -136,6 +134,8 @@ class ReduceOps(GetItemOps):
         v, o = self.draft.as_value(op, "x", x), self.draft.as_value(op, "offsets", offsets)
         if v.rank == 0:
             raise ShapeError(f"{op}: x must have at least one axis; got a scalar")
+        if not o.dtype.is_integer:
+            raise DTypeError(f"{op}: offsets must have an integer dtype; got {o.dtype}")
         if o.rank != 1 or o.shape[0] == 0:
             raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(o.shape)}")
         # taking from 0..k gives the offsets themselves, checked

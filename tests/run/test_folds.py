@@ -250,16 +250,3 @@ def test_an_index_with_other_readers_is_checked_before_them() -> None:
     np.testing.assert_array_equal(m(x_, y_, i_)[1], np.full((6, 40), 5))
     with pytest.raises(gs.BoundsError):
         m(x_, y_, i_ + 10**12)
-
-
-@pytest.mark.parametrize("name", ["argmax", "argmin"])
-def test_a_position_among_none(name: str) -> None:
-    """No element is there, which only a call can tell; where there is no result either, none is missing."""
-    b = gs.Builder("net")
-    x = b.input("x", ("n", "k"), "float32")
-    b.output(getattr(b, name)(x, axis=0))
-    m = b.build()
-    assert m(np.zeros((1, 3), "f4")).tolist() == [0, 0, 0]
-    assert m(np.zeros((0, 0), "f4")).shape == m(np.zeros((2, 0), "f4")).shape == (0,)
-    with pytest.raises(gs.ShapeError, match=f"^{name}: of no elements has no value; axis 0"):
-        m(np.zeros((0, 3), "f4"))

@@ -207,7 +207,10 @@ def test_numpys_functions(dt: Any) -> None:
     for mode in ("wrap", "clip"):
         picked = gn.choose(at % 5, [x[:4, k] for k in range(4)] + [x[:4, 0]], mode=mode)
         want = np.choose(at % 5, [plain(x)[:4, k] for k in range(4)] + [plain(x)[:4, 0]], mode=mode)
-        assert picked.tobytes() == want.tobytes()
+        if x.dtype.isnative:
+            assert picked.tobytes() == want.tobytes()
+        else:  # NumPy's choose, alone of these, gives the machine's order
+            assert picked.dtype.isnative and picked.astype(x.dtype).tobytes() == want.tobytes()
 
 
 @pytest.mark.skipif(sys.byteorder != "little", reason="the words are little-endian")

@@ -59,6 +59,7 @@ class Target(ABC):
     joins_checks: ClassVar[bool]
     in_parts: ClassVar[bool]
     pipeline: ClassVar[str] = "default"  # TVM's lowering
+    by_llvm: ClassVar[bool] = False  # whether what runs is LLVM's code alone
     code: ClassVar[Mapping[str, CodeKind]]
 
     @classmethod
@@ -99,7 +100,7 @@ class Target(ABC):
             TargetError: TVM, or what it calls, cannot make code for this target.
         """
         try:
-            return T.compile_module(module, self.tvm, self.pipeline)
+            return T.compile_module(module, self.tvm, self.pipeline, self.by_llvm)
         except GSError:
             raise
         except Exception as e:
