@@ -22,12 +22,13 @@ from numpy.exceptions import AxisError as _AxisError
 
 from gscompile.dialects._masks import known_places, places_of
 from gscompile.dialects._rules import INTEGERS, need_dtype, need_rank
-from gscompile.errors import ArgumentError, DTypeError, ShapeError
+from gscompile.errors import ArgumentError, ShapeError
 from gscompile.frontend import core
 from gscompile.frontend.arguments import axis_of
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
 from gscompile.frontend.core import Lane, ScatterOptions
+from gscompile.frontend.draft import moved_only
 from gscompile.frontend.eager import Out, Tensor, eager
 from gscompile.ir.computation import Computation
 from gscompile.ir.dims import Dim, Shape, shape_str
@@ -311,7 +312,7 @@ def _ufunc_at(a: Tensor, indices: Sequence[Tensor], b: Tensor | complex | None, 
     op, builder = "ufunc_at", builder_of(a)
     for x in (a, b):
         if isinstance(x, Value) and x.dtype.kind == "V":
-            raise DTypeError(f"{op}: elements of {x.dtype} can be moved, but not computed with")
+            raise moved_only(op, x.dtype)
     indices = known_places(op, a, indices)
     if len(indices) > a.rank:
         raise ShapeError(f"{op}: {len(indices)} indices for a of rank {a.rank}")

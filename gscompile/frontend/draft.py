@@ -223,7 +223,12 @@ def refuse_numbers_of(op: Operator, args: Sequence[Value], result: TensorType) -
     if result.dtype.kind == "V" and not any(a.dtype == result.dtype for a in args) and (args or not op.moves(0)):
         opaque.append(result.dtype)
     if opaque:
-        raise DTypeError(f"{op.name}: elements of {opaque[0]} can be moved, but not computed with")
+        raise moved_only(op.name, opaque[0])
+
+
+def moved_only(op: str, dtype: DType) -> DTypeError:
+    """What is raised where an operator computes with elements of such a dtype."""
+    return DTypeError(f"{op}: elements of {dtype} can be moved, but not computed with")
 
 
 def check_size(what: str, t: TensorType) -> None:

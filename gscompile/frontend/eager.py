@@ -300,9 +300,12 @@ class Invocation:
 def in_machine_order(x: Any) -> Any:
     """NumPy's arrays, alone or in a sequence, with the bytes of each element in the machine's order; anything else as it is."""
     if isinstance(x, (list, tuple)):
-        return type(x)(map(in_machine_order, x)) if any(isinstance(y, np.ndarray) for y in x) else x
-    swapped = isinstance(x, np.ndarray) and not x.dtype.isnative and x.dtype.names is None
-    return x.astype(x.dtype.newbyteorder("=")) if swapped else x
+        return [in_machine_order(y) for y in x] if any(map(_is_swapped, x)) else x
+    return x.astype(x.dtype.newbyteorder("=")) if _is_swapped(x) else x
+
+
+def _is_swapped(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and not x.dtype.isnative and x.dtype.names is None
 
 
 def _varies(n: Any) -> bool:

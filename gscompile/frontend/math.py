@@ -21,8 +21,6 @@ from gscompile.frontend.arguments import Operand, named
 from gscompile.frontend.draft import GraphBuilder
 from gscompile.ir.graph import Value
 from gscompile.ir.ops.elementwise import POINTWISE
-from gscompile.ir.ops.movement import Cast
-from gscompile.ir.types import TensorType
 from gscompile.ir.types import dtype as as_dtype
 
 
@@ -268,4 +266,4 @@ class MathOps(GraphBuilder):
         real part is taken.
         """
         value, to = self.draft.as_value("cast", "x", x), named("cast", "dtype", as_dtype, dtype)
-        return value if value.dtype == to else self.draft.add(Cast(to.name), [value], TensorType(value.shape, to))
+        return self.draft.cast(value, to)

@@ -614,14 +614,13 @@ def _opaque_to_llvm(func: PrimFunc) -> PrimFunc:
     return func.with_body(import_llvm(_OPAQUE, seq(*(bind(v, passed) for v, passed in constants.values()), body)))
 
 
-def compile_module(mod: Any, target: Any, pipeline: str = "default", by_llvm: bool = False) -> Any:
+def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
     """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources.
 
     Args:
         pipeline: the name of TVM's lowering, as registered.
-        by_llvm: the functions become LLVM's from first to last.
     """
-    if by_llvm:
+    if pipeline == CPU_PIPELINE:
         mod = tvm.IRModule({name: _opaque_to_llvm(f) for name, f in mod.functions.items()})
         if any(wraps_around(f) for f in mod.functions.values()):
             with _llvm_options:

@@ -79,6 +79,25 @@ def compare(dialect: str, name: str, dtype: str, ours: Callable[[], Any], theirs
         assert got == want, f"{label}: theirs {want}, ours {got}"
 
 
+class Differences:
+    """Collects what comparisons find, so that a test says all of it at its end."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.compared = 0
+
+    def compare(self, dialect: str, name: str, dtype: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
+        self.compared += 1
+        try:
+            compare(dialect, name, dtype, ours, theirs)
+        except AssertionError as error:
+            self.seen.append(str(error))
+
+    def none_among(self, atleast: int) -> None:
+        assert self.compared >= atleast
+        assert not self.seen, "\n".join(self.seen)
+
+
 # -- NumPy ------------------------------------------------------------------------------------------------------------
 
 NUMBERS = [*"?bBhHiIqQefdgFDG"]
@@ -178,20 +197,16 @@ NUMPY_NAMES = list(numpy_calls(np.zeros((4, 3)), np.ones((4, 3))))
 @pytest.mark.parametrize("name", NUMPY_NAMES)
 def test_numpy(name: str) -> None:
     need("ml_dtypes")
-    wrong = []
+    differences = Differences()
     for dtype in numpy_dtypes():
         x, src = filled((4, 3), dtype), filled((4, 3), dtype, 1)
-        ours, theirs = numpy_calls(x, src)[name]
-        try:
-            compare("numpy", name, str(dtype), ours, theirs)
-        except AssertionError as error:
-            wrong.append(str(error))
-    assert not wrong, "\n".join(wrong)
+        differences.compare("numpy", name, str(dtype), *numpy_calls(x, src)[name])
+    differences.none_among(len(NUMBERS) + len(OTHERS) + len(NARROW))
 
 
 @pytest.mark.parametrize("name", ["take", "take_along_axis", "choose", "put", "put_along_axis", "ufunc_at"])
 def test_indices_of_numpy(name: str) -> None:
-    x, wrong = np.arange(12.0).reshape(4, 3), []
+    x, differences = np.arange(12.0).reshape(4, 3), Differences()
     for code in (*NUMBERS, ">i4", ">i8", ">u2", "m8[ms]", "S1"):
         at = np.array([[0, 1, 1], [1, 0, 0]]).astype(code)
 
@@ -213,12 +228,11 @@ def test_indices_of_numpy(name: str) -> None:
                 np.add.at(c, at, 1.0)
             return c
 
-        try:
-            for _ in range(2):  # the second call finds the first one's module
-                compare("numpy", f"{name} index", str(at.dtype), lambda call=call: call(gn), lambda call=call: call(np))
-        except AssertionError as error:
-            wrong.append(str(error))
-    assert not wrong, "\n".join(wrong)
+        for _ in range(2):  # the second call finds the first one's module
+            differences.compare(
+                "numpy", f"{name} index", str(at.dtype), lambda call=call: call(gn), lambda call=call: call(np)
+            )
+    differences.none_among(2 * len(NUMBERS))
 
 
 # -- PyTorch ----------------------------------------------------------------------------------------------------------
@@ -301,19 +315,14 @@ def torch_filled(torch: Any, dtype: Any, first: int = 0) -> Any:
 
 @pytest.mark.parametrize("name", TORCH_NAMES)
 def test_torch(name: str) -> None:
-    torch, wrong, tried = need("torch"), [], 0
+    torch, differences = need("torch"), Differences()
     for dtype in torch_dtypes(torch):
         x, src = torch_filled(torch, dtype), torch_filled(torch, dtype, 1)
-        if x is None:
-            continue
-        tried += 1
-        ours, theirs = torch_calls(torch, x, src)[name]
-        try:
-            compare("torch", name, str(dtype).removeprefix("torch."), ours, theirs)
-        except AssertionError as error:
-            wrong.append(str(error))
-    assert tried > 15
-    assert not wrong, "\n".join(wrong)
+        if x is not None:
+            calls = torch_calls(torch, x, src)
+            assert set(calls) == set(TORCH_NAMES)
+            differences.compare("torch", name, str(dtype).removeprefix("torch."), *calls[name])
+    differences.none_among(16)
 
 
 # -- JAX --------------------------------------------------------------------------------------------------------------
@@ -354,7 +363,7 @@ JAX_NAMES = (
 
 @pytest.mark.parametrize("name", JAX_NAMES)
 def test_jax(name: str) -> None:
-    jax, ml_dtypes, wrong, tried = need("jax"), need("ml_dtypes"), [], 0
+    jax, ml_dtypes, differences = need("jax"), need("ml_dtypes"), Differences()
     with jax.enable_x64(True):
         for code in JAX_DTYPES:
             dtype = np.dtype(getattr(ml_dtypes, code)) if len(code) > 1 else np.dtype(code)
@@ -362,11 +371,7 @@ def test_jax(name: str) -> None:
                 x, src = (jax.numpy.asarray(filled((4, 3), dtype, k)) for k in (0, 1))
             except TypeError:  # longdouble
                 continue
-            tried += 1
-            ours, theirs = jax_calls(jax, x, src)[name]
-            try:
-                compare("jax", name, str(dtype), ours, theirs)
-            except AssertionError as error:
-                wrong.append(str(error))
-    assert tried > 20
-    assert not wrong, "\n".join(wrong)
+            calls = jax_calls(jax, x, src)
+            assert set(calls) == set(JAX_NAMES)
+            differences.compare("jax", name, str(dtype), *calls[name])
+    differences.none_among(21)

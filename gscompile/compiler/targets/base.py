@@ -59,7 +59,6 @@ class Target(ABC):
     joins_checks: ClassVar[bool]
     in_parts: ClassVar[bool]
     pipeline: ClassVar[str] = "default"  # TVM's lowering
-    by_llvm: ClassVar[bool] = False  # whether what runs is LLVM's code alone
     code: ClassVar[Mapping[str, CodeKind]]
 
     @classmethod
@@ -100,7 +99,7 @@ class Target(ABC):
             TargetError: TVM, or what it calls, cannot make code for this target.
         """
         try:
-            return T.compile_module(module, self.tvm, self.pipeline, self.by_llvm)
+            return T.compile_module(module, self.tvm, self.pipeline)
         except GSError:
             raise
         except Exception as e:

@@ -27,7 +27,6 @@ class Llvm(Target):
     joins_checks = True
     in_parts = True
     pipeline = T.CPU_PIPELINE
-    by_llvm = True
     code = HOST_CODE
 
     @classmethod

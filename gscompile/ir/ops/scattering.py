@@ -61,9 +61,8 @@ class Scattering:
             mean = cast(quotient, wide, acc)
         else:
             wide = DTYPES["uint64"] if acc.kind == "u" else DTYPES["int64"]
-            whole = T.cast(wide.name, total) if acc.native else cast(total, acc, wide)
-            quotient = T.floordiv(whole, T.cast(wide.name, T.maximum(n, T.const(1))))
-            mean = T.cast(acc.name, quotient) if acc.native else cast(quotient, wide, acc)
+            quotient = T.floordiv(cast(total, acc, wide), T.cast(wide.name, T.maximum(n, T.const(1))))
+            mean = cast(quotient, wide, acc)
         return cast(T.select(count > 0, mean, total), acc, dtype)
 
 
