@@ -156,3 +156,24 @@ def test_relu_keeps_nan_and_has_no_negative_zero() -> None:
     b.output(b.relu(b.input("x", (5,), "float32")))
     got = b.build()(np.array([np.nan, -0.0, -np.inf, np.inf, 2], "float32"))
     assert np.isnan(got[0]) and got[1:].tolist() == [0, 0, np.inf, 2] and not np.signbit(got[1])
+
+
+@pytest.mark.parametrize("size", ["fixed", "symbolic"])
+def test_gathers_of_gathers(size: str) -> None:
+    """Three of them are composed, not more: the analysis of addresses in addresses grows with a power of their number."""
+    r = np.random.default_rng(0)
+    x = r.standard_normal((40, 3)).astype("float32")
+    expected = x
+    b = gs.Builder()
+    y = b.input("x", ("N" if size == "symbolic" else 40, 3), "float32")
+    indices = []
+    for k in range(40):
+        n = int(r.integers(30, 60))
+        index = b.input(f"i{k}", (f"n{k}" if size == "symbolic" else n,), "int64")
+        y = b.take(y, index, dim=0)
+        indices.append(r.integers(-len(expected), len(expected), n))
+        expected = expected[indices[-1]]
+    b.output(y)
+    for m in (b.build(), emulate(b)):
+        assert len(m.stats.kernels) >= 13
+        assert np.array_equal(m(x, *indices), expected)

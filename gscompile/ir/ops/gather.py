@@ -52,7 +52,7 @@ class Gather(Inline):
     def tree(self, out: TensorType, args: Sequence[Tree], types: Sequence[TensorType]) -> Tree:
         """The index's expression stands where data's has coordinates."""
         data, index = args
-        reads = data.spots * self.addressing.uses(index.given)
+        reads = data.spots * self.addressing.uses(index.given, nested=data.spots > 1)
         nodes, spots = 1 + data.nodes + reads * index.nodes, data.spots + reads * index.spots
         return Tree(nodes, spots, depth=Tree.above(args))
 
