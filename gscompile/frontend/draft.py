@@ -7,7 +7,6 @@ This is the interface for authors of operators: a builder's methods, and dialect
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import numpy as np
 
 from gscompile.errors import ArgumentError, BoundsError, DTypeError, GraphError, GSError, ShapeError
 from gscompile.frontend.arguments import NUMBERS, Operand, Scalar, named, scalar_of
-from gscompile.ir.dims import INT64_MAX, Constraint, Dim, Shape, SymDim, at_most_one, shape_str
+from gscompile.ir.dims import Constraint, Dim, Shape, SymDim, at_most_one, shape_str
 from gscompile.ir.graph import Operators, Value
 from gscompile.ir.index_map import undecided
 from gscompile.ir.ops.base import Operator
@@ -76,7 +75,7 @@ class Draft:
             raise GraphError(f"{op.name}: a name must be a Python identifier; got {name!r}")
         elif name in self.names:
             raise GraphError(f"{op.name}: the name {name!r} is already used in builder {self.name!r}")
-        check_size(f"{op.name}: {name}", result)
+        result.check_size(f"{op.name}: {name}")
         self.names.add(name)
         value = Value(name, result, op, tuple(args), self.builder, self.scope)
         self.values.append(value)
@@ -229,17 +228,6 @@ def refuse_numbers_of(op: Operator, args: Sequence[Value], result: TensorType) -
 def moved_only(op: str, dtype: DType) -> DTypeError:
     """What is raised where an operator computes with elements of such a dtype."""
     return DTypeError(f"{op}: elements of {dtype} can be moved, but not computed with")
-
-
-def check_size(what: str, t: TensorType) -> None:
-    """Raises ShapeError where a tensor would have an extent, elements or bytes that int64 cannot count.
-
-    Fixed extents count as they are, a symbolic one as none: an axis of extent 0 makes any tensor empty, but code computes the
-    strides of it.
-    """
-    held = math.prod(max(d, 1) for d in t.shape if isinstance(d, int)) * t.dtype.itemsize
-    if held > INT64_MAX:
-        raise ShapeError(f"{what} would be {t}, {held} bytes or more; the limit is 2^63 - 1")
 
 
 def stretch(a: Dim, b: Dim) -> tuple[str, Dim, Dim]:

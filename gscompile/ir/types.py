@@ -11,13 +11,14 @@ without.
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gscompile.errors import DTypeError, ShapeError, missing_extra
-from gscompile.ir.dims import Dim, Shape, as_shape, product, shape_str
+from gscompile.ir.dims import INT64_MAX, Dim, Shape, as_shape, product, shape_str
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +306,16 @@ class TensorType:
     @staticmethod
     def of(shape: object, dt: object) -> TensorType:
         return TensorType(as_shape(shape), dtype(dt))
+
+    def check_size(self, what: str) -> None:
+        """Raises ShapeError where it would have an extent, elements or bytes that int64 cannot count.
+
+        A size that a call brings counts as 1, and an extent of 0 too: it makes any tensor empty, but code computes the strides.
+        """
+        counts = [d if isinstance(d, int) else max(abs(c) for _, c in d.terms) for d in self.shape]
+        held = math.prod(max(n, 1) for n in counts) * self.dtype.itemsize
+        if held > INT64_MAX:
+            raise ShapeError(f"{what} would be {self}, {held} bytes or more; the limit is 2^63 - 1")
 
     @property
     def rank(self) -> int:

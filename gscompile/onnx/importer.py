@@ -18,7 +18,7 @@ from gscompile.frontend.builder import Builder
 from gscompile.frontend.draft import without_callee
 from gscompile.ir.graph import Value
 from gscompile.ir.reserved import in_code
-from gscompile.ir.types import DType, dtype
+from gscompile.ir.types import DType, TensorType, dtype
 from gscompile.onnx import known as known_elements
 from gscompile.onnx.definitions import (
     DEFAULT_DOMAIN,
@@ -31,7 +31,7 @@ from gscompile.onnx.definitions import (
     with_defaults,
 )
 from gscompile.onnx.node import OPERATORS, TENSOR_TYPES, Array, Node, Tensor, element_name, quoted, shortened
-from gscompile.onnx.read import Names, array_of, check_size, load, tensor_type
+from gscompile.onnx.read import Names, array_of, load, tensor_type
 
 for _family in ("elementwise", "index", "movement", "normalise", "products", "reduce"):
     importlib.import_module(f"gscompile.onnx.{_family}")  # fills OPERATORS
@@ -336,7 +336,7 @@ def tensors_of(n: Node, result: Any) -> list[Tensor]:
     results = [result] if isinstance(result, (Value, Tensor)) else result
     names = [*n.outputs, *("" for _ in results)]
     for x in results:
-        check_size(x.shape, x.dtype)
+        TensorType(tuple(x.shape), x.dtype).check_size("the result")
     parents = tuple(t for t in n.tensors if t is not None and t.known is None)
     return [
         Tensor(name, x.dtype, made=x, parents=parents) if isinstance(x, Value) else x

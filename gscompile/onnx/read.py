@@ -13,11 +13,10 @@ import numpy as np
 import onnx
 
 from gscompile.errors import ArgumentError, DTypeError, GraphError, ShapeError
-from gscompile.ir.dims import Dim, SymDim, as_shape, shape_str
+from gscompile.ir.dims import Dim, SymDim, as_shape
 from gscompile.ir.types import DType, TensorType
 from gscompile.onnx.node import Array, dtype_of, quoted, shortened
 
-MAX_BYTES = (1 << 63) - 1
 MAX_NAME = 200  # characters of an identifier; a model's name may be of any length
 
 
@@ -57,14 +56,6 @@ def _parsed(model: Any) -> tuple[Any, Path | None]:
         raise ArgumentError(f"import_model: cannot read {path}: {e.strerror}") from e
     except Exception as e:  # protobuf, its text and JSON parsers have no common class
         raise GraphError(f"import_model: {path} is no ONNX model: {e}") from e
-
-
-def check_size(shape: Iterable[Dim], d: DType, what: str = "the result") -> None:
-    """Raises ShapeError for more bytes than there are addresses, where sizes that a call brings are 1."""
-    shape = tuple(shape)
-    numbers = [n if isinstance(n, int) else max(abs(c) for _, c in n.terms) for n in shape]
-    if max(numbers, default=0) > MAX_BYTES or math.prod(numbers) * d.itemsize > MAX_BYTES:
-        raise ShapeError(f"{what}: {d}{shape_str(shape)} has more than 2**63 - 1 bytes")
 
 
 # -- tensors ----------------------------------------------------------------------------------------------------------
@@ -164,8 +155,9 @@ def tensor_type(info: Any, shape: Iterable[Any] | None, size: Callable[[str], st
             dims.append(int(dim.dim_value))
         else:
             dims.append(SymDim.var(size(dim.dim_param or f"{info.name}_{k}")))
-    check_size(dims, d, what)
-    return TensorType(tuple(dims), d)
+    declared = TensorType(tuple(dims), d)
+    declared.check_size(what)
+    return declared
 
 
 class Names:

@@ -80,13 +80,13 @@ def test_what_no_machine_holds(m: Any, message: str) -> None:
 def test_sizes_of_a_call_times_numbers() -> None:
     tiled = node("Tile", "x r", "y")
     m = model([tiled], {"x": (F, ["n", 3])}, {"y": F}, {"r": array(1 << 40, 1 << 30)})
-    with pytest.raises(gs.ShapeError, match=r"^node 0 \(Tile\): .* int64 cannot hold"):
+    with pytest.raises(gs.ShapeError, match=r"^node 0 \(Tile\): .*the limit is 2\^63 - 1$"):
         gs.onnx.import_model(m)
 
 
 def test_inputs_that_no_machine_holds() -> None:
     m = model([node("Neg", "x", "y")], {"x": (F, [1 << 62, 2])}, {"y": F})
-    with pytest.raises(gs.ShapeError, match=r"input 'x': float32\(4611686018427387904, 2\) has more than"):
+    with pytest.raises(gs.ShapeError, match=r"input 'x' would be float32\(4611686018427387904, 2\), .*the limit is 2\^63 - 1$"):
         gs.onnx.import_model(m)
 
 
