@@ -194,10 +194,11 @@ def dtype(spec: object) -> DType:
     if name in DTYPES:
         return DTYPES[name]
     if spec is not None and name not in ("float", "int"):
-        with contextlib.suppress(TypeError, ValueError):
+        # NumPy reads parts of a string as a literal of Python, which fails in its own ways
+        with contextlib.suppress(TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
             return of_numpy(np.dtype(spec))  # type: ignore[call-overload]
     raise DTypeError(
-        f"unknown dtype {spec!r}; known: {', '.join(DTYPES)}, and NumPy's of a fixed size, to be moved only"
+        f"unknown dtype {spec!r:.200}; known: {', '.join(DTYPES)}, and NumPy's of a fixed size, to be moved only"
     )
 
 
