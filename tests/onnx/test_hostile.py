@@ -86,7 +86,9 @@ def test_sizes_of_a_call_times_numbers() -> None:
 
 def test_inputs_that_no_machine_holds() -> None:
     m = model([node("Neg", "x", "y")], {"x": (F, [1 << 62, 2])}, {"y": F})
-    with pytest.raises(gs.ShapeError, match=r"input 'x' would be float32\(4611686018427387904, 2\), .*the limit is 2\^63 - 1$"):
+    with pytest.raises(
+        gs.ShapeError, match=r"input 'x' would be float32\(4611686018427387904, 2\), .*the limit is 2\^63 - 1$"
+    ):
         gs.onnx.import_model(m)
 
 
