@@ -22,6 +22,7 @@ from gscompile.frontend.arguments import (
 from gscompile.frontend.draft import stretch
 from gscompile.frontend.index import IndexOps
 from gscompile.ir.dims import (
+    INT64_MAX,
     Dim,
     Opaque,
     Shape,
@@ -79,7 +80,10 @@ class MovementOps(IndexOps):
     def size(self, dim: Any, dtype: Any = "int64") -> Value:
         """A size as a scalar tensor: an int, a symbolic size's name, or an entry of some value's ``shape``."""
         result = TensorType((), named("size", "dtype", as_dtype, dtype))
-        return self.draft.add(SizeOf(named("size", "dim", as_dim, dim)), [], result)
+        extent = named("size", "dim", as_dim, dim)
+        if isinstance(extent, int) and extent > INT64_MAX:
+            raise ShapeError(f"size: an extent must be less than 2^63; got {extent}")
+        return self.draft.add(SizeOf(extent), [], result)
 
     # -- renamed coordinates
 

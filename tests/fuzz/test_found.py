@@ -21,6 +21,7 @@ FIRST = np.zeros(1, "int32")
         (lambda: gs.Builder().transpose(np.zeros((2, 2)), np.array(1)), "transpose: perm"),
         (lambda: tensorflow.segment_max([], [None]), "segment_max: segment_ids must be integers; got [None]"),
         (lambda: tensorflow.segment_sum([], [[1], 2]), "segment_sum: segment_ids"),
+        (lambda: gs.Builder().size(10**30), "size: an extent must be less than 2^63; got 1000"),
         (lambda: gs.Builder().cumprod(ONES, dtype="9" * 5000), "cumprod: unknown dtype '999"),
         (lambda: gs.Builder().cast(ONES, "(" * 500 + "f4"), "cast: dtype: unknown dtype '((("),
         (lambda: gs.Builder().cast(np.zeros(2), "S3"), "cast: elements of |S3 can be moved, but not computed with"),

@@ -12,6 +12,7 @@ import os, signal, sys, threading, time
 import numpy as np
 import gscompile as gs
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what is started in the background ignores it
 sent = []
 
 def interrupt():
