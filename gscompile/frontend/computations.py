@@ -9,6 +9,7 @@ name, and is as fast.  (On cuda sums and products are then in no fixed order, an
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +46,8 @@ def computation(op: str, function: Callable[..., Any], dtypes: Sequence[DType]) 
     b = Builder("update_computation")
     old = [b.input(f"old{k}", (), d) for k, d in enumerate(dtypes)]
     new = [b.input(f"new{k}", (), d) for k, d in enumerate(dtypes)]
+    if not _takes(function, 2 * n):
+        raise ArgumentError(f"{op}: update_computation must be a function of {2 * n} scalars; got {function!r}")
     try:
         returned = function(*old, *new)
         results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
@@ -63,6 +66,17 @@ def computation(op: str, function: Callable[..., Any], dtypes: Sequence[DType]) 
     if all(len(g.inputs) == 2 for g in alone):
         return [_reduction(op, g) for g in alone]
     return _computation(op, _graph(values, [*old, *new]))
+
+
+def _takes(function: Callable[..., Any], n: int) -> bool:
+    """Whether it can be called with n arguments, as far as can be told."""
+    try:
+        inspect.signature(function).bind(*[None] * n)
+    except TypeError:
+        return False
+    except ValueError:  # a builtin without a signature
+        return True
+    return True
 
 
 def _graph(outputs: Sequence[Value], inputs: Sequence[Value]) -> Graph:

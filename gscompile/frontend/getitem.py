@@ -11,7 +11,7 @@ from gscompile.errors import ArgumentError, DTypeError, ShapeError
 from gscompile.frontend import core
 from gscompile.frontend.arguments import Operand, index_of
 from gscompile.frontend.core import GatherOptions
-from gscompile.frontend.movement import MovementOps
+from gscompile.frontend.movement import LONGEST, MovementOps
 from gscompile.ir.dims import Dim, Shape, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Place, Source, Window
@@ -159,7 +159,7 @@ class GetItemOps(MovementOps):
             walk.pick((0, 1, shape[axis]), k)
         else:
             d = shape[axis]
-            if isinstance(d, int) and not -d <= k < d:
+            if not (-d <= k < d if isinstance(d, int) else -LONGEST <= k < LONGEST):
                 raise ShapeError(f"getitem: index {k} is out of range on axis {axis} of {shape_str(shape)}")
             self.draft.require([("<=", k + 1 if k >= 0 else -k, d, f"getitem: index {k} on axis {axis}")])
             walk.pick((k if k >= 0 else d + k, 1, 1), None)

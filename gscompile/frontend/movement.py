@@ -274,6 +274,9 @@ def _never_negative(atom: Opaque) -> bool:
     return any(known) if atom.kind == "max" else all(known)
 
 
+LONGEST = 1 << 48  # no axis whose extent only a call brings has as many elements: addresses have 47 bits
+
+
 def slice_of(key: Key, d: Dim) -> tuple[Dim, int, Dim]:
     """Start, step and extent of a Python slice of an axis of extent ``d``.
 
@@ -288,18 +291,28 @@ def slice_of(key: Key, d: Dim) -> tuple[Dim, int, Dim]:
     step = 1 if key.step is None else operator.index(key.step)
     if step == 0:
         raise ShapeError("slice: step must not be 0")
+    if isinstance(d, int) and not (isinstance(key.start, SymDim) or isinstance(key.stop, SymDim)):
+        chosen = range(*slice(key.start, key.stop, step).indices(d))
+        return chosen.start, step if len(chosen) > 1 else _bounded(step), len(chosen)
+    step = _bounded(step)
     if isinstance(key.start, SymDim) or isinstance(key.stop, SymDim):
         if step < 0:
             raise ShapeError(f"slice: a size as a bound needs a positive step; got {key.start}:{key.stop}:{step}")
-        return _between(key.start, key.stop, d, step)
-    start = None if key.start is None else operator.index(key.start)
-    stop = None if key.stop is None else operator.index(key.stop)
-    if isinstance(d, int):
-        begin, end, _ = slice(start, stop, step).indices(d)
-        return begin, step, len(range(begin, end, step))
+        return _between(_bound(key.start), _bound(key.stop), d, step)
+    start = None if key.start is None else _bounded(key.start)
+    stop = None if key.stop is None else _bounded(key.stop)
     if step > 0:
         return _rising(start or 0, stop, d, step)
     return _falling(start, stop, d, step)
+
+
+def _bounded(x: Any) -> int:
+    """An int, or one that means the same of an axis that is not as long, and with which no position in bytes leaves int64."""
+    return max(-LONGEST, min(operator.index(x), LONGEST))
+
+
+def _bound(x: Any) -> Dim | None:
+    return x if x is None or isinstance(x, SymDim) else _bounded(x)
 
 
 def _between(start: Dim | None, stop: Dim | None, d: Dim, step: int) -> tuple[Dim, int, Dim]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
+from gscompile.errors import ShapeError
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, fold
+from gscompile.ir.dims import INT64_MAX, Dim, fold
 from gscompile.ir.reserved import in_code
 from gscompile.ir.tir import Expr, Stmt, Var
 from gscompile.ir.types import TensorType
@@ -35,10 +36,16 @@ class Sizes:
         return Sizes({n: T.var(in_code(n)) for n in names})
 
     def __call__(self, dim: Dim) -> Expr:
-        return fold(dim, self.variables.__getitem__, T.const, _EXPR_OPS)
+        return fold(dim, self.variables.__getitem__, _number, _EXPR_OPS)
 
     def shape(self, shape: Sequence[Dim]) -> tuple[Expr, ...]:
         return tuple(self(d) for d in shape)
+
+
+def _number(value: int) -> Expr:
+    if not -INT64_MAX <= value <= INT64_MAX:
+        raise ShapeError(f"a size would need the number {value}, which int64 cannot hold")
+    return T.const(value)
 
 
 _EXPR_OPS = {

@@ -22,6 +22,11 @@ FIRST = np.zeros(1, "int32")
         (lambda: tensorflow.segment_max([], [None]), "segment_max: segment_ids must be integers; got [None]"),
         (lambda: tensorflow.segment_sum([], [[1], 2]), "segment_sum: segment_ids"),
         (lambda: gs.Builder().size(10**30), "size: an extent must be less than 2^63; got 1000"),
+        (lambda: gs.Builder().input("x", ("n",), "int8")[2**64], "getitem: index 18446744073709551616 is out of range"),
+        (
+            lambda: xla.scatter(ONES, FIRST, ONES[0], [0], [0], [0], [], [], 0, update_computation=lambda a: a),
+            "scatter: update_computation must be a function of 2 scalars; got <function",
+        ),
         (lambda: gs.Builder().cumprod(ONES, dtype="9" * 5000), "cumprod: unknown dtype '999"),
         (lambda: gs.Builder().cast(ONES, "(" * 500 + "f4"), "cast: dtype: unknown dtype '((("),
         (lambda: gs.Builder().cast(np.zeros(2), "S3"), "cast: elements of |S3 can be moved, but not computed with"),

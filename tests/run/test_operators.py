@@ -408,6 +408,27 @@ def distinct_slices(n: int, d: Any) -> list[slice]:
     return list({slice_of(key, d): key for key in every_slice(n)}.values())
 
 
+PAST = [2**70, -(2**70), 2**64, 2**63 - 1, -(2**63), 2**62, 2**48, -(2**48)]
+
+
+@pytest.mark.parametrize("extent", ["n", 4])
+def test_slices_past_the_end_of_int64(extent: Any) -> None:
+    x = counted((4, 3))
+    kinds = [
+        lambda p: (p, None),
+        lambda p: (None, p),
+        lambda p: (None, None, p),
+        lambda p: (p, -p, p),
+        lambda p: (p, -p, -1),
+    ]
+    keys = [slice(*kind(p)) for p in PAST for kind in kinds]
+    b = gs.Builder("past")
+    v = b.input("x", (extent, 3), x.dtype)
+    b.output(*(v[key] for key in keys))
+    for key, got in zip(keys, b.build()(x), strict=True):
+        assert got.tolist() == x[key].tolist(), key
+
+
 def test_every_slice_of_a_static_axis() -> None:
     sheet = Sheet()
     sheet.input("x", (3,), "int32")
