@@ -78,8 +78,8 @@ def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str,
     need_rank(op, "data", data, 1, 8)
     no_bool(op, data)
     (rows,) = named(op, "num_segments", as_shape, [num_segments])
-    place = b.iota(ids.shape)
-    before = b.take(ids, place - 1, bounds="fill", negative=False)
+    (points,) = ids.shape
+    before = b.slice(b.pad(ids, [1], [0]), [0], [points])
     checked = b.where(ids < before, -1, ids)  # an id that falls counts as none
 
     def folded(x: Value, how: str | Reduction) -> Value:
@@ -99,8 +99,8 @@ def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str,
     hit = b.reshape(hit, (rows, *(1 for _ in data.shape[1:])))
     if packed == 0:
         return b.where(hit, one_by_one(data), gap)
-    after = b.take(ids, place + 1, bounds="fill", fill=-1, negative=False)
-    alone = b.unsqueeze(b.logical_and(b.logical_or(ids != before, place == 0), ids != after), 1)
+    after = b.slice(b.pad(ids, [0], [1], -1), [1], [points + 1])
+    alone = b.unsqueeze(b.logical_and(b.logical_or(ids != before, b.iota(ids.shape) == 0), ids != after), 1)
     flat = b.reshape(data, (data.shape[0], width))
     packets = flat[:, :packed]
     parts = [folded(b.where(alone, packets, without_nan(packets, reduction)), beaten(reduction))]
