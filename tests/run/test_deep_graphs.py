@@ -54,7 +54,7 @@ def test_a_chain_of_a_thousand_operators(name: str) -> None:
     assert np.array_equal(chain(name, 1000).build()(x), expected(x, 1000))
 
 
-@pytest.mark.parametrize("name", ["neg", "flip", "reshape", "least"])
+@pytest.mark.parametrize("name", ["neg", "flip", "least"])
 def test_a_chain_of_twenty_thousand_operators(name: str) -> None:
     _, dtype, expected = STEPS[name]
     x = given(dtype)
@@ -74,8 +74,8 @@ def test_few_nests_are_one_function() -> None:
 
 @pytest.mark.parametrize("name", ["flip", "sum", "relu"])
 def test_nests_that_are_alike_are_compiled_once(name: str) -> None:
-    short, long = (lower(chain(name, n).graph(), resolve("llvm")) for n in (32 * DEEP, 64 * DEEP))
-    assert len(short.stats.kernels) >= 32
+    short, long = (lower(chain(name, n).graph(), resolve("llvm")) for n in (16 * DEEP, 32 * DEEP))
+    assert len(short.stats.kernels) >= 16
     assert len(long.stats.kernels) > 1.9 * len(short.stats.kernels)
     assert len(long.parts) <= len(short.parts) + 1 <= 16  # however long the chain is
 
