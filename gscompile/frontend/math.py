@@ -29,7 +29,7 @@ class MathOps(GraphBuilder):
 
     def pointwise(self, function: str, *operands: Operand) -> Value:
         """The row of that name, applied to operands that broadcast."""
-        if function not in POINTWISE:
+        if not isinstance(function, str) or function not in POINTWISE:
             raise ArgumentError(f"pointwise: unknown function {function!r}; known: {', '.join(POINTWISE)}")
         return self.draft.pointwise(function, *operands)
 

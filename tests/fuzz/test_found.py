@@ -27,6 +27,7 @@ FIRST = np.zeros(1, "int32")
             lambda: xla.scatter(ONES, FIRST, ONES[0], [0], [0], [0], [], [], 0, update_computation=lambda a: a),
             "scatter: update_computation must be a function of 2 scalars; got <function",
         ),
+        (lambda: gs.Builder().pointwise([], ONES), "pointwise: "),
         (lambda: gs.Builder().cumprod(ONES, dtype="9" * 5000), "cumprod: unknown dtype '999"),
         (lambda: gs.Builder().cast(ONES, "(" * 500 + "f4"), "cast: dtype: unknown dtype '((("),
         (lambda: gs.Builder().cast(np.zeros(2), "S3"), "cast: elements of |S3 can be moved, but not computed with"),
