@@ -148,7 +148,7 @@ def put_along_axis(
     the other axes and at most values' on all, and what is left of values is not used; a number stands for as many as needed.
     """
     op, b = "put_along_axis", builder_of(arr)
-    if reduce not in _REDUCE:
+    if not isinstance(reduce, str) or reduce not in _REDUCE:
         raise ArgumentError(f"{op}: reduce must be {' or '.join(_REDUCE)}; got {reduce!r}")
     need_dtype(op, "indices", indices, _INDEX)
     need_dtype(op, "arr", arr, _PUT)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.dialects import jax, tensorflow, tensorrt, xla
+from gscompile.dialects import jax, paddle, tensorflow, tensorrt, xla
 
 ONES = np.ones((3, 2), "float32")
 FIRST = np.zeros(1, "int32")
@@ -26,6 +26,10 @@ FIRST = np.zeros(1, "int32")
         (
             lambda: xla.scatter(ONES, FIRST, ONES[0], [0], [0], [0], [], [], 0, update_computation=lambda a: a),
             "scatter: update_computation must be a function of 2 scalars; got <function",
+        ),
+        (
+            lambda: paddle.put_along_axis(ONES, ONES.astype("int64"), 1.0, 0, reduce=[]),
+            "put_along_axis: reduce must be one of",
         ),
         (lambda: gs.Builder().pointwise([], ONES), "pointwise: "),
         (lambda: gs.Builder().cumprod(ONES, dtype="9" * 5000), "cumprod: unknown dtype '999"),
