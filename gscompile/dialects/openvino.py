@@ -254,7 +254,7 @@ def _limited(x: Value, reduction: str) -> Value:
 
 
 def _reduction(op: str, reduction: str, table: dict[str, str]) -> str:
-    if reduction not in table:
+    if not isinstance(reduction, str) or reduction not in table:
         raise ArgumentError(f"{op}: reduction must be {' or '.join(table)}; got {reduction!r}")
     return table[reduction]
 

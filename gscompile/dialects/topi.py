@@ -78,6 +78,8 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
     """
     b = builder_of(a)
     need_dtype("take", "indices", indices, INTEGERS)
+    if not isinstance(mode, str):
+        raise ArgumentError(f"take: mode must be a str; got {mode!r}")
     if mode == "nan" and not a.dtype.is_float:
         raise DTypeError(f"take: mode 'nan' needs a floating-point dtype; got {a.dtype}")
     batch_dims = int_of("take", "batch_dims", batch_dims)
