@@ -110,15 +110,27 @@ class _IndexScan:
         return _IndexScan(into, lo, hi, short_list("owned", "int64"), length, Flag(into.scatter.nest.check))
 
     def statement(self, first: Expr, last: Expr) -> Stmt:
-        loops = self.flag.around(blocks(first, last, self.block))
+        loops = self.flag.around(T.seq(self.test(first, last), blocks(first, last, self.block)))
         return T.seq(T.allocate(self.owned), T.allocate(self.length), loops)
 
+    def test(self, first: Expr, last: Expr) -> Stmt | None:
+        """Test as large a share of the points as this thread's share of the rows; together the threads test all."""
+        s = self.into.scatter
+        if s.nest.check is None:
+            return None
+        rows, points = s.ctx.sizes(s.rows), last - first
+        some = T.maximum(rows, T.const(1))
+        each, rest = T.quotient(points, some), T.remainder(points, some)
+
+        def share(row: Expr) -> Expr:
+            """Where the share of this row begins; ``points * row`` might overflow."""
+            return first + each * row + T.minimum(row, rest)
+
+        end = T.select(self.hi < rows, share(self.hi), last)  # all of them where there is no row
+        return T.for_range(share(self.lo), end, lambda p: self.flag.test(s.grid(p)) or T.nothing(), "p")
+
     def block(self, begin: Expr, count: Expr) -> Stmt:
-        s, test = self.into.scatter, None
-        if s.nest.check is not None:  # by itself, as a loop of vectors
-            test = T.for_(count, lambda k: self.flag.test(s.grid(begin + k)) or T.nothing(), "k")
         return T.seq(
-            test,
             T.store(self.length, [T.const(0)], T.const(0)),
             T.for_(count, lambda k: self.pick(begin, k), "k"),
             T.for_(T.load(self.length, T.const(0)), lambda j: self.step(begin, j), "j"),
