@@ -1,5 +1,6 @@
-"""What pyproject.toml cannot say: a C extension that needs NumPy's headers, and a package of which one file is installed."""
+"""What pyproject.toml cannot say: C extensions, one with NumPy's headers, and a package of which one file is installed."""
 
+import os
 import sysconfig
 
 import numpy as np
@@ -15,6 +16,13 @@ class BuildPy(build_py):
         return [module for module in found if package != "schedules" or module[1] == "__init__"]
 
 
+launch = Extension(
+    "gscompile.runtime._launch",
+    ["gscompile/runtime/_launch.c"],
+    depends=["gscompile/runtime/_launch.h"],
+    extra_compile_args=["-std=c11"] if os.name == "posix" else [],
+    optional=True,  # threads of Python run the tasks where it cannot be built
+)
 fastcall = Extension(
     "gscompile.runtime._fastcall",
     ["gscompile/runtime/_fastcall.c"],
@@ -22,4 +30,5 @@ fastcall = Extension(
     include_dirs=[np.get_include()],
     optional=True,  # calls take the slow path where it cannot be built
 )
-setup(cmdclass={"build_py": BuildPy}, ext_modules=[] if sysconfig.get_config_var("Py_GIL_DISABLED") else [fastcall])
+free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+setup(cmdclass={"build_py": BuildPy}, ext_modules=[launch] if free_threaded else [launch, fastcall])

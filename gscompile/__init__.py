@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gscompile.ir.graph import Graph, Value
     from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared, Window
     from gscompile.ir.types import BFloat16, Bool, Complex, DType, Float, Int, TensorType, UInt
+    from gscompile.runtime.pools import get_thread_pool, set_thread_pool
     from gscompile.runtime.threads import get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
@@ -53,6 +54,7 @@ _HOMES = {
     "ir.graph": "Graph Value",
     "ir.index_map": "Fixed IndexMap Indexed Shared Window",
     "ir.types": "BFloat16 Bool Complex DType Float Int TensorType UInt",
+    "runtime.pools": "get_thread_pool set_thread_pool",
     "runtime.threads": "get_num_threads set_num_threads",
 }
 _HOME = {name: f"gscompile.{module}" for module, names in _HOMES.items() for name in names.split()}
@@ -107,5 +109,7 @@ __all__ = [
     "cache_clear",
     "cache_info",
     "get_num_threads",
+    "get_thread_pool",
     "set_num_threads",
+    "set_thread_pool",
 ]

@@ -34,12 +34,14 @@ class Target:
         vector_bytes: width of one vector register, or of one memory access of a cuda thread.
         arch: LLVM's CPU name, or ``sm_90``.
         l2_bytes: of a core's L2 cache (llvm); None where it is not known.
+        cores: that threads run on (llvm); None where it is not known.
     """
 
     kind: str
     vector_bytes: int
     arch: str
     l2_bytes: int | None = None
+    cores: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -426,7 +426,7 @@ def for_range(lo: Expr, hi: Expr, body: Body, name: str = "i") -> Stmt:
 
 
 def parallel(extent: Any, body: Body, name: str = "t") -> Stmt:
-    """A loop whose iterations the thread pool runs, in contiguous ranges."""
+    """A loop whose iterations are tasks for the process's threads; see :mod:`gscompile.runtime.pools`."""
     return _loop(extent, body, name, tirx.ForKind.PARALLEL)
 
 
@@ -476,9 +476,10 @@ def global_var(name: str) -> GlobalVar:
 
 
 def call_function(function: GlobalVar, arguments: Sequence[Expr]) -> Stmt:
-    """Call a :func:`private_func`, and return from this one too if it has failed."""
-    failed = ir.Call(function, list(arguments), ret_ty=ir.PrimType("int32")) != 0
-    return tirx.IfThenElse(failed, tirx.Return(tirx.const(-1, "int32")), None)
+    """Call a :func:`private_func`, and fail if it has failed."""
+    succeeded = ir.Call(function, list(arguments), ret_ty=ir.PrimType("int32")).equal(tirx.const(0, "int32"))
+    # the condition comes first, though TVM's Python names it second
+    return tirx.AssertStmt(succeeded, ir.StringImm("RuntimeError"), [ir.StringImm("a part of this function failed")])
 
 
 def free_variables(x: Expr | Stmt) -> list[Var]:
@@ -513,10 +514,36 @@ def _cpu_pipeline() -> tuple[Any, Any, Any]:
         s_tir.transform.RewriteUnsafeSelect(),
         tirx.transform.AnnotateEntryFunc(),
         tirx.transform.SplitHostDevice(),
-        tirx.transform.MakePackedAPI(),
+        tirx.transform.prim_func_pass(_called_by_us, opt_level=0),
     ]
     _, host, device = default_tir_pipeline()
     return tvm.ir.transform.Sequential(passes), host, device
+
+
+_ANY_VALUE = 15  # TVM's number for what a TVMFFIAny holds
+
+
+def _called_by_us(func: PrimFunc, mod: Any, ctx: Any) -> PrimFunc:
+    """A function as tvm-ffi calls it, of one that takes addresses and int64 numbers.
+
+    TVM's ``MakePackedAPI`` also tests the kind of each argument, half of the code of a small module; the only caller is ours.
+    """
+    if "global_symbol" not in func.attrs:
+        return func
+    name = str(func.attrs["global_symbol"])
+    this, args, result = (tirx.Var(n, "handle") for n in ("self", "args", "result"))
+    given = [bind(v, _argument(args, k, v)) for k, v in enumerate(func.params)]
+    scope = tirx.AttrStmt(const(0, "int32"), "compute_scope", ir.StringImm(f"{name}_compute_"), func.body)
+    body = seq(*given, scope, tirx.Return(tirx.const(0, "int32")))
+    packed = tirx.PrimFunc([this, args, tirx.Var("count", "int32"), result], body, ir.PrimType("int32"), func.attrs)
+    return packed.with_attr({"global_symbol": f"__tvm_ffi_{name}", "calling_conv": ir.CallingConv.C_PACKED_FUNC.value})
+
+
+def _argument(args: Var, k: int, v: Var) -> Expr:
+    """What the k-th TVMFFIAny holds, for a parameter."""
+    if isinstance(v.ty, ir.PointerType):
+        return tirx.reinterpret(v.ty, tirx.tvm_struct_get(args, k, _ANY_VALUE, "handle"))
+    return tirx.tvm_struct_get(args, k, _ANY_VALUE, dtype_of(v))
 
 
 CPU_PIPELINE = "gscompile.cpu"
@@ -590,6 +617,48 @@ define i64 @gs_opaque(i64 %x) alwaysinline nounwind {
 """
 
 
+# Our launcher is told into how many tasks a loop is cut: see gscompile/runtime/_launch.h.
+_TASKS = """
+@__TVMBackendParallelLaunch = external global ptr
+define void @gs_tasks(i64 %n) alwaysinline nounwind {
+  %launch = load ptr, ptr @__TVMBackendParallelLaunch
+  %tasks = trunc i64 %n to i32
+  %none = call i32 %launch(ptr null, ptr null, i32 %tasks)
+  ret void
+}
+"""
+
+
+def _announced(func: PrimFunc) -> PrimFunc:
+    """A function that says before each parallel loop how many iterations it has."""
+
+    def is_parallel(x: Any) -> bool:
+        return bool(x.kind == tirx.ForKind.PARALLEL)
+
+    def announced(x: Any) -> Any:
+        return seq(evaluate(call_extern("void", "gs_tasks", x.extent)), x) if is_parallel(x) else x
+
+    if not _walk(func.body, (tirx.For, is_parallel)):
+        return func
+    return func.with_body(import_llvm(_TASKS, tvm_ffi.structural_map(func.body, (tirx.For, announced), order="post")))
+
+
+def load_library(path: str) -> Any:
+    """The functions of a shared library that was linked of compiled code; it stays loaded as long as one of them is there."""
+    return tvm_ffi.load_module(path, keep_module_alive=False)
+
+
+def library_files() -> list[Path]:
+    """TVM's own libraries."""
+    return [Path(library._name) for library in tvm.base._LOADED_LIBS.values()]
+
+
+def parallel_launch() -> int:
+    """The address of TVM's own launcher of parallel loops."""
+    library = tvm.base._LOADED_LIBS["tvm_runtime"]
+    return ctypes.cast(library.TVMBackendParallelLaunch, ctypes.c_void_p).value or 0
+
+
 def _opaque_to_llvm(func: PrimFunc) -> PrimFunc:
     """A function whose :func:`opaque` numbers pass through an empty piece of assembly, constants before anything else."""
 
@@ -621,7 +690,7 @@ def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
         pipeline: the name of TVM's lowering, as registered.
     """
     if pipeline == CPU_PIPELINE:
-        mod = tvm.IRModule({name: _opaque_to_llvm(f) for name, f in mod.functions.items()})
+        mod = tvm.IRModule({name: _announced(_opaque_to_llvm(f)) for name, f in mod.functions.items()})
         if any(wraps_around(f) for f in mod.functions.values()):
             with _llvm_options:
                 return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)

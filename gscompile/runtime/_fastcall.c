@@ -18,8 +18,6 @@ typedef struct {
 
 static PyObject *out_name; /* "out" */
 
-static _Thread_local int has_pool; /* of threads, for loops that run in parallel; see threads.py */
-
 /* The result of a call, a new reference; NULL where the slow path has to look, or with an exception that it must not swallow. */
 static PyObject *run(FastCall *self, PyObject *inputs, PyObject *out) {
     View views[MOST_INPUTS + 1];
@@ -30,8 +28,6 @@ static PyObject *run(FastCall *self, PyObject *inputs, PyObject *out) {
         return NULL;
     given = self->first->inputs;
     const Signature *s = find(self->first, views, given, out != NULL);
-    if (s != NULL && !s->brief && !has_pool)
-        s = NULL; /* the slow path starts one */
     if (s != NULL)
         result = out != NULL ? Py_NewRef(out) : new_result(s, &views[given]);
     if (result == NULL) {
@@ -306,13 +302,6 @@ static PyObject *address(PyObject *module, PyObject *array) {
     return PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array));
 }
 
-PyDoc_STRVAR(pool_started_doc, "pool_started()\n--\n\nThe calling thread's pool is there.");
-
-static PyObject *pool_started(PyObject *module, PyObject *nothing) {
-    has_pool = 1;
-    Py_RETURN_NONE;
-}
-
 PyDoc_STRVAR(leave_doc, "leave()\n--\n\nHow many other threads are inside a kernel; from now on no other enters one.");
 
 static PyObject *leave(PyObject *module, PyObject *nothing) {
@@ -335,7 +324,6 @@ static PyObject *forked(PyObject *module, PyObject *nothing) {
 static PyMethodDef functions[] = {
     {"leave", leave, METH_NOARGS, leave_doc},
     {"forked", forked, METH_NOARGS, forked_doc},
-    {"pool_started", pool_started, METH_NOARGS, pool_started_doc},
     {"register", register_reader, METH_VARARGS, register_doc},
     {"address", address, METH_O, address_doc},
     {NULL, NULL, 0, NULL},

@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 MOST_STATUS: int  # words of a status record
 SMALL: int  # bytes of a NumPy result that is made by NumPy's allocator; larger ones begin at a multiple of 64
 
-def pool_started() -> None:
-    """The calling thread's pool of threads is there: calls that are not brief need not go to ``slow`` to start it."""
-
 def leave() -> int:
     """How many other threads are inside a kernel; the calling thread ends the process, and no other enters a kernel any more."""
 

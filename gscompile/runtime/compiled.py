@@ -6,7 +6,6 @@ import ctypes
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from keyword import iskeyword
 from typing import Any, TypeAlias
 
@@ -20,7 +19,7 @@ from gscompile.runtime.call import PreparedCall, prepare
 from gscompile.runtime.devices import Runner, Status
 from gscompile.runtime.fastcall import FastCalls
 from gscompile.runtime.interface import Argument, Extents, Interface
-from gscompile.runtime.threads import get_num_threads, kernels_run, start_pool
+from gscompile.runtime.threads import get_num_threads
 
 BRIEF = 16384  # instructions during which other threads may as well wait: some 5 us
 LONG = 1 << 28  # instructions that Ctrl-C need not wait for: from some 0.05 s, or 1 s where each waits for memory
@@ -92,6 +91,11 @@ class CompiledFunction:
         self._explain = explain
         self._status = _ThreadStatus(interface.status_length)
         self._device_constants: dict[Device, list[View]] = {}
+        # a call runs on the CPU and needs neither scratch memory nor constants
+        self._plain = interface.device == "cpu" and interface.workspace == 0 and not constants
+        # made at the first call.  Two threads may both do so; a lock would stay locked in a process forked meanwhile
+        self._loaded: Any = None
+        self._fast: FastCalls | None = None
         self.__call__ = self._call
         self.__signature__ = _signature(interface.inputs)
 
@@ -184,8 +188,6 @@ class CompiledFunction:
 
         record: Status
         with Inside():
-            if extents.work >= BRIEF and self._interface.device == "cpu":
-                start_pool()
             if self._plain:
                 record = self._status.record
                 launch(self._status.address, 0)
@@ -198,12 +200,12 @@ class CompiledFunction:
         if self._interface.checks and record[status.FAILED]:
             raise self._bounds_error(record, extents.sizes)
 
-    @cached_property
+    @property
     def _function(self) -> Any:
-        with Inside():
-            function = self._load()
-        kernels_run()
-        return function
+        if self._loaded is None:
+            with Inside():
+                self._loaded = self._load()
+        return self._loaded
 
     def _constants_on(self, device: Device) -> list[View]:
         """The constants' storage on a device, found anew where an array that is used as it is has changed."""
@@ -235,18 +237,12 @@ class CompiledFunction:
 
     # -- the fast path
 
-    @cached_property
-    def _plain(self) -> bool:
-        """Whether a call runs on the CPU and needs neither scratch memory nor constants."""
-        f = self._interface
-        return f.device == "cpu" and f.workspace == 0 and not self._constants
-
-    @cached_property
+    @property
     def _fast_calls(self) -> FastCalls | None:
         """The fast path; None where a call needs more than arrays."""
-        if not self._plain or len(self.outputs) > 1:
-            return None
-        return FastCalls(self._function, self._interface.status_length, self.outputs[0].dtype, self._call)
+        if self._fast is None and self._plain and len(self.outputs) == 1:
+            self._fast = FastCalls(self._function, self._interface.status_length, self.outputs[0].dtype, self._call)
+        return self._fast
 
     def _remember(self, inputs: Sequence[Any], out: Any, extents: Extents) -> None:
         """A call was found good, with every array used as it is."""

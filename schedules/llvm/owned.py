@@ -17,7 +17,7 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.costs import partition_pays
 from gscompile.schedules.llvm.kernels import copy_row, prefetch_row, store_fence, with_kernels
-from gscompile.schedules.llvm.numbers import NON_TEMPORAL_BYTES, PARALLEL_POINTS, POINT_BLOCK, ROW_PREFETCH_DISTANCE
+from gscompile.schedules.llvm.numbers import NON_TEMPORAL_BYTES, POINT_BLOCK, ROW_PREFETCH_DISTANCE
 from gscompile.schedules.llvm.partition import Partition
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.llvm.staged import RowScatter, base, blocks, short_list
@@ -46,9 +46,8 @@ class OwnedRows:
         """The scatter, whatever its sizes."""
         rows = _Rows.of(s)
         index_scan = shared_range(s.ctx, s.rows, s.nest.work, rows.index_scan)
-        if not self.sorts or (isinstance(s.points, int) and s.points < PARALLEL_POINTS):
-            return with_kernels(index_scan)
-        return with_kernels(T.if_(partition_pays(s.ctx, s.points), rows.partitioned(), index_scan))
+        sorting = partition_pays(s.ctx, s.points) if self.sorts else False
+        return with_kernels(T.if_(sorting, rows.partitioned(), index_scan) if sorting is not False else index_scan)
 
 
 @dataclass(frozen=True, slots=True)

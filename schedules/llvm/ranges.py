@@ -30,33 +30,38 @@ def shared_range(
 ) -> Stmt:
     """``body(lo, hi)`` over ``[0, extent)``: once for little work, else once per thread, for a contiguous range each.
 
-    ``body`` is called for each of the two versions, and must make new local buffers each time.
+    Where the amount of work is known at a call only, little work is a parallel loop of one task, which its launcher calls right
+    away: a serial version beside the parallel one would nearly double the build's time.
 
     Args:
         extent: how many units can be given out.
         work: how many simple operations all of them are.
-        fewest: threads below which one does everything.
+        fewest: threads below which one does everything, as it does on a machine of fewer cores.
         large: where the amount of work is unknown, it is large, or comes after so much that a launch does not matter.
     """
-    n = ctx.sizes(extent)
-    if isinstance(work, int) and work < SERIAL_WORK:
-        return body(T.const(0), n)
-    if (large or isinstance(work, int)) and fewest <= 2:
-        # a launch for one thread costs next to nothing, a serial version for it a build's time
+    cores = ctx.target.cores
+    if (isinstance(work, int) and work < SERIAL_WORK) or (cores is not None and cores < fewest):
+        return body(T.const(0), ctx.sizes(extent))
+    much = None if isinstance(work, int) or large else ctx.sizes(work) >= SERIAL_WORK
+    enough = ctx.threads >= fewest if fewest > 2 else None
+    if much is None and enough is None:
         return always_shared(ctx, extent, body)
-    many = T.all_of([ctx.threads > fewest - 1, None if isinstance(work, int) else ctx.sizes(work) >= SERIAL_WORK])
-    return T.if_(many, always_shared(ctx, extent, body), body(T.const(0), n))
+    return _shared(ctx, extent, T.select(T.all_of([much, enough]), ctx.threads, T.const(1)), body)
 
 
 def always_shared(ctx: Context, extent: Dim, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
     """``body(lo, hi)`` over ``[0, extent)``, one contiguous range per thread: for work beside which a launch is cheap."""
-    n, threads = ctx.sizes(extent), ctx.threads
+    return _shared(ctx, extent, ctx.threads, body)
+
+
+def _shared(ctx: Context, extent: Dim, tasks: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+    n = ctx.sizes(extent)
 
     def share(t: Expr) -> Stmt:
-        lo, hi = T.quotient(n * t, threads), T.quotient(n * (t + 1), threads)
+        lo, hi = T.quotient(n * t, tasks), T.quotient(n * (t + 1), tasks)
         return T.let("lo", lo, lambda a: T.let("hi", hi, lambda b: body(a, b)))
 
-    return T.parallel(threads, share)
+    return T.parallel(tasks, share)
 
 
 def over_box(

@@ -1,0 +1,92 @@
+/* The threads that compiled code shares its work among, for Python; see pools.py and _launch.h. */
+#define PY_SSIZE_T_CLEAN
+#define _GNU_SOURCE
+#include <Python.h>
+
+#include "_launch.h"
+
+static void *pointer(unsigned long long address) { return (void *)(uintptr_t)address; }
+
+PyDoc_STRVAR(connect_doc, "connect(threads, others, take, give, drop, raise_)\n--\n\nSay where things are.  See _launch.pyi.");
+
+static PyObject *connect(PyObject *module, PyObject *args) {
+    unsigned long long threads, others, take, give, drop, raise;
+    if (!PyArg_ParseTuple(args, "KKKKKK:connect", &threads, &others, &take, &give, &drop, &raise))
+        return NULL;
+    gs_others = (int (*)(GsBody, void *, int))pointer(others);
+    gs_threads = pointer(threads);
+    gs_errors.take = (void (*)(void **))pointer(take);
+    gs_errors.give = (void (*)(void *))pointer(give);
+    gs_errors.drop = (int (*)(void *))pointer(drop);
+    gs_errors.raise = (void (*)(const char *, const char *))pointer(raise);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(use_doc, "use(call, context, alternates)\n--\n\nWhose threads run tasks from the next launch on.  See _launch.pyi.");
+
+static PyObject *use(PyObject *module, PyObject *args) {
+    unsigned long long call, context;
+    int alternates;
+    GsPool *pool = NULL;
+    if (!PyArg_ParseTuple(args, "KKp:use", &call, &context, &alternates))
+        return NULL;
+    if (call != 0) {
+        if ((pool = malloc(sizeof(GsPool))) == NULL) /* for good: another thread may be about to read it */
+            return PyErr_NoMemory();
+        *pool = (GsPool){(GsParallelFor)pointer(call), pointer(context), alternates};
+    }
+    atomic_store(&gs_pool, pool);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(turn_doc, "turn()\n--\n\nOf pools that alternate: whether the next launch goes to the other one.");
+
+static PyObject *turn(PyObject *module, PyObject *nothing) { return PyBool_FromLong(atomic_load(&gs_turn.other)); }
+
+PyDoc_STRVAR(limit_doc, "limit(helpers)\n--\n\nStart at most so many threads; returns how many there are.");
+
+static PyObject *limit(PyObject *module, PyObject *number) {
+    long helpers = PyLong_AsLong(number);
+    if (helpers == -1 && PyErr_Occurred())
+        return NULL;
+    pthread_mutex_lock(&gs_own.lock);
+    gs_own.limit = (int)helpers;
+    helpers = gs_own.started;
+    pthread_mutex_unlock(&gs_own.lock);
+    return PyLong_FromLong(helpers);
+}
+
+static PyMethodDef functions[] = {
+    {"connect", connect, METH_VARARGS, connect_doc},
+    {"use", use, METH_VARARGS, use_doc},
+    {"turn", turn, METH_NOARGS, turn_doc},
+    {"limit", limit, METH_O, limit_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "gscompile.runtime._launch",
+    .m_doc = "Parallel loops of compiled code; see gscompile.runtime.pools.",
+    .m_size = -1, /* the pool is the process's */
+    .m_methods = functions,
+};
+
+static int add_address(PyObject *module, const char *name, uintptr_t address) {
+    PyObject *number = PyLong_FromUnsignedLongLong(address);
+    int code = number == NULL ? -1 : PyModule_AddObjectRef(module, name, number);
+    Py_XDECREF(number);
+    return code;
+}
+
+PyMODINIT_FUNC PyInit__launch(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL || pthread_atfork(NULL, NULL, gs_forked) != 0)
+        return module == NULL ? NULL : PyErr_NoMemory();
+#ifdef Py_GIL_DISABLED
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
+    if (add_address(module, "LAUNCH", (uintptr_t)gs_launch) != 0 || add_address(module, "OPENMP", (uintptr_t)gs_run_omp) != 0)
+        return NULL;
+    return module;
+}

@@ -1,0 +1,387 @@
+/* Parallel loops: their tasks, and the threads that run them.  Plain C11 and POSIX threads; nothing of Python or TVM is needed.
+ *
+ * Compiled code calls gs_launch for every parallel loop; before, it says by a launch without a body into how many tasks the loop is cut.
+ * The tasks are dealt out one at a time to whoever asks for one, so that a thread whose core others use, or that is slow to wake
+ * up, is not waited for: whoever is there does its part.  The calling thread works, too.
+ *
+ * The threads are this file's own pool, one for the process, or somebody else's; see gs_pool.  A thread of the own pool that finds no
+ * task looks for one for SPIN_NS, then sleeps.
+ *
+ * Which of two pools is better depends on what else the process does: beside a library whose threads spin while they wait for work,
+ * tasks on that library's threads take half of the time; on threads of a library that nobody else uses, they lose to another one's
+ * that spin.  So each task measures how much of its time its thread was kept from running, and launches alternate; see gs_learn.
+ */
+#ifndef GSCOMPILE_LAUNCH_H
+#define GSCOMPILE_LAUNCH_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+typedef struct {
+    void *barrier; /* none */
+    int32_t tasks;
+} GsGroup; /* TVMParallelGroupEnv */
+
+typedef int (*GsBody)(int task, GsGroup *group, void *data);
+
+/* Calls task(job, k) for each k in [0, tasks), in any order, on any threads, and returns when all of them have returned. */
+typedef void (*GsParallelFor)(void *context, int64_t tasks, void (*task)(void *job, int64_t k), void *job);
+
+enum { SPIN_NS = 50000, STACK_BYTES = 2 << 20 };
+
+/* How errors travel from the thread that met one to the calling thread: TVM keeps them by thread. */
+static struct {
+    void (*take)(void **error);
+    void (*give)(void *error);
+    int (*drop)(void *error);
+    void (*raise)(const char *kind, const char *message);
+} gs_errors;
+
+typedef struct {
+    GsParallelFor call;
+    void *context;
+    int alternates; /* with the own pool */
+} GsPool;
+
+static _Atomic(const GsPool *) gs_pool;        /* NULL for this file's own; what it points to is never freed */
+static const _Atomic(int64_t) gs_one = 1;
+static const _Atomic(int64_t) *gs_threads = &gs_one; /* that share a call's work */
+
+static _Thread_local int gs_inside;            /* a task: launches there run on this thread */
+static _Thread_local int64_t gs_next = -1;     /* tasks of the next launch, where compiled code has said it */
+
+typedef struct GsJob {
+    GsBody body;
+    void *data;
+    GsGroup group;
+    atomic_int next;     /* the first task that nobody has taken; it may grow beyond their number */
+    atomic_int finished; /* tasks */
+    atomic_int failed;   /* tasks */
+    _Atomic(void *) error;
+    int measured;
+    _Atomic(int64_t) wall, run; /* nanoseconds of all tasks: from their begin to their end, and on a core */
+    atomic_int helpers;         /* threads of the own pool that work on it */
+    int room;            /* for helpers */
+    struct GsJob *following;
+} GsJob;
+
+static int64_t gs_clock(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Runs the next task; whether there was one. */
+static int gs_step(GsJob *job) {
+    void *error = NULL, *none = NULL;
+    int k = atomic_fetch_add(&job->next, 1);
+    if (k >= job->group.tasks)
+        return 0;
+    int64_t wall = job->measured ? gs_clock(CLOCK_MONOTONIC) : 0, run = job->measured ? gs_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
+    ++gs_inside;
+    int code = job->body(k, &job->group, job->data);
+    --gs_inside;
+    if (job->measured) {
+        atomic_fetch_add(&job->wall, gs_clock(CLOCK_MONOTONIC) - wall);
+        atomic_fetch_add(&job->run, gs_clock(CLOCK_THREAD_CPUTIME_ID) - run);
+    }
+    if (code != 0) {
+        atomic_fetch_add(&job->failed, 1);
+        if (gs_errors.take != NULL)
+            gs_errors.take(&error);
+        if (error != NULL && !atomic_compare_exchange_strong(&job->error, &none, error))
+            gs_errors.drop(error);
+    }
+    atomic_fetch_add(&job->finished, 1);
+    return 1;
+}
+
+static void gs_work(GsJob *job) {
+    while (gs_step(job))
+        ;
+}
+
+/* -- the own pool ----------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t job, left; /* a job is there; a helper has left one */
+    GsJob *first;             /* jobs in the order in which they came */
+    int limit, started, sleeping, waiting;
+    atomic_uint jobs; /* so far: what a thread that looks for work watches */
+} gs_own = {.lock = PTHREAD_MUTEX_INITIALIZER, .job = PTHREAD_COND_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
+
+static void gs_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Waits a short while; whether the time is up. */
+static int gs_spin(int64_t *since) {
+    int64_t now = gs_clock(CLOCK_MONOTONIC);
+    if (*since == 0)
+        *since = now;
+    for (int k = 0; k < 8; ++k)
+        gs_pause();
+    sched_yield(); /* to whoever waits for this core */
+    return now - *since > SPIN_NS;
+}
+
+/* A job with tasks that nobody has taken, and room for a helper; the lock is held. */
+static GsJob *gs_open_job(void) {
+    for (GsJob *job = gs_own.first; job != NULL; job = job->following)
+        if (atomic_load(&job->helpers) < job->room && atomic_load(&job->next) < job->group.tasks)
+            return job;
+    return NULL;
+}
+
+static void *gs_help(void *nothing) {
+    pthread_mutex_lock(&gs_own.lock);
+    for (;;) {
+        unsigned seen = atomic_load(&gs_own.jobs);
+        GsJob *job = gs_open_job();
+        if (job != NULL) {
+            atomic_fetch_add(&job->helpers, 1);
+            pthread_mutex_unlock(&gs_own.lock);
+            gs_work(job);
+            pthread_mutex_lock(&gs_own.lock);
+            atomic_fetch_sub(&job->helpers, 1); /* the job may be gone from here on */
+            if (gs_own.waiting > 0)
+                pthread_cond_broadcast(&gs_own.left);
+            continue;
+        }
+        pthread_mutex_unlock(&gs_own.lock);
+        for (int64_t since = 0; atomic_load(&gs_own.jobs) == seen && !gs_spin(&since);)
+            ;
+        pthread_mutex_lock(&gs_own.lock);
+        if (atomic_load(&gs_own.jobs) == seen) {
+            ++gs_own.sleeping;
+            pthread_cond_wait(&gs_own.job, &gs_own.lock);
+            --gs_own.sleeping;
+        }
+    }
+    return nothing;
+}
+
+/* One more thread of the pool; signals are for the process's other threads.  The lock is held. */
+static void gs_start_helper(void) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, &attributes, gs_help, NULL) == 0)
+        ++gs_own.started;
+    else
+        gs_own.limit = gs_own.started; /* the system starts no more */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void gs_run_own(GsJob *job) {
+    pthread_mutex_lock(&gs_own.lock);
+    while (gs_own.started < gs_own.limit && gs_own.started < job->room)
+        gs_start_helper();
+    GsJob **end = &gs_own.first;
+    while (*end != NULL)
+        end = &(*end)->following;
+    *end = job;
+    atomic_fetch_add(&gs_own.jobs, 1);
+    int asleep = gs_own.sleeping < job->room ? gs_own.sleeping : job->room;
+    pthread_mutex_unlock(&gs_own.lock);
+    for (; asleep > 0; --asleep)
+        pthread_cond_signal(&gs_own.job);
+
+    gs_work(job);
+
+    pthread_mutex_lock(&gs_own.lock);
+    for (GsJob **at = &gs_own.first; *at != NULL; at = &(*at)->following)
+        if (*at == job) {
+            *at = job->following;
+            break;
+        }
+    pthread_mutex_unlock(&gs_own.lock); /* nobody finds it from here on */
+    for (int64_t since = 0; atomic_load(&job->helpers) > 0 && !gs_spin(&since);)
+        ;
+    if (atomic_load(&job->helpers) > 0) {
+        pthread_mutex_lock(&gs_own.lock);
+        ++gs_own.waiting;
+        while (atomic_load(&job->helpers) > 0)
+            pthread_cond_wait(&gs_own.left, &gs_own.lock);
+        --gs_own.waiting;
+        pthread_mutex_unlock(&gs_own.lock);
+    }
+}
+
+/* -- OpenMP ----------------------------------------------------------------------------------------------------------------- */
+
+typedef void (*GompParallel)(void (*body)(void *data), void *data, unsigned threads, unsigned flags);
+
+enum { MOST_OMP_THREADS = 256 };
+
+static void gs_omp_member(void *job) { gs_work(job); }
+
+typedef struct {
+    pthread_mutex_t lock; /* held until all have been started */
+} GsTrial;
+
+static void *gs_wait_for_others(void *trial) {
+    pthread_mutex_lock(&((GsTrial *)trial)->lock);
+    pthread_mutex_unlock(&((GsTrial *)trial)->lock);
+    return NULL;
+}
+
+/* Whether the system lets this process run so many more threads at once: where it does not, an OpenMP library ends the process. */
+static int gs_can_start(int threads) {
+    pthread_t started[MOST_OMP_THREADS];
+    GsTrial trial = {PTHREAD_MUTEX_INITIALIZER};
+    int n = 0;
+    pthread_mutex_lock(&trial.lock);
+    while (n < threads && pthread_create(&started[n], NULL, gs_wait_for_others, &trial) == 0)
+        ++n;
+    pthread_mutex_unlock(&trial.lock);
+    for (int k = 0; k < n; ++k)
+        pthread_join(started[k], NULL);
+    return n == threads;
+}
+
+static _Thread_local int gs_omp_threads; /* of a team that this thread has had, or could have */
+
+/* A parallel region of the OpenMP library whose GOMP_parallel this is, always of as many threads: another number would make some
+ * libraries end threads and start others.  It runs nothing where no team can be had. */
+static void gs_run_omp(void *gomp_parallel, int64_t tasks, void (*task)(void *job, int64_t k), void *job) {
+    int threads = (int)(*gs_threads < MOST_OMP_THREADS ? *gs_threads : MOST_OMP_THREADS);
+    (void)tasks, (void)task;
+    if (threads > gs_omp_threads) {
+        if (!gs_can_start(threads - 1))
+            return;
+        gs_omp_threads = threads;
+    }
+    ((GompParallel)gomp_parallel)(gs_omp_member, job, (unsigned)threads, 0);
+}
+
+/* What another pool is given to call.  Tasks go in their order whatever number it calls this with, so that each runs once. */
+static void gs_any_task(void *job, int64_t k) {
+    (void)k;
+    gs_step(job);
+}
+
+/* -- which of two pools ----------------------------------------------------------------------------------------------------- */
+
+enum {
+    LONG_NS = 20000, /* of a launch's tasks together, from which what they measured means something */
+    MUCH = 150,      /* of 1000: time that threads were kept from running */
+    TRIAL = 4,       /* launches before a verdict */
+    FIRST_WAIT = 64, /* launches on the own pool before the other one is tried again, doubled each time that it was no better */
+    MOST_WAIT = 1 << 16
+};
+
+/* What was learned; threads that learn at the same time may lose some of it. */
+static struct {
+    atomic_int other;  /* the other pool's turn */
+    atomic_int lost;   /* of 1000: a moving average of the time that the current pool's threads were kept from running */
+    atomic_int so_far; /* launches of this turn */
+    atomic_int wait, next_wait;
+} gs_turn = {.next_wait = FIRST_WAIT};
+
+static void gs_take_turns(int other) {
+    atomic_store(&gs_turn.other, other);
+    atomic_store(&gs_turn.lost, 0);
+    atomic_store(&gs_turn.so_far, 0);
+}
+
+/* After a launch: whose turn is next.  The own pool stays until its threads are kept from running, the other one likewise. */
+static void gs_learn(GsJob *job, int other) {
+    int64_t wall = atomic_load(&job->wall), run = atomic_load(&job->run);
+    if (wall < LONG_NS || other != atomic_load(&gs_turn.other))
+        return;
+    int lost = run >= wall ? 0 : (int)((wall - run) * 1000 / wall);
+    int average = atomic_load(&gs_turn.lost);
+    average += (lost - average) / 4;
+    atomic_store(&gs_turn.lost, average);
+    int so_far = atomic_load(&gs_turn.so_far);
+    atomic_store(&gs_turn.so_far, so_far < MOST_WAIT ? so_far + 1 : so_far);
+    int next_wait = atomic_load(&gs_turn.next_wait), wait = atomic_load(&gs_turn.wait);
+    if (other && so_far >= FIRST_WAIT)
+        atomic_store(&gs_turn.next_wait, FIRST_WAIT); /* it was good for a while */
+    if (!other && wait > 0)
+        atomic_store(&gs_turn.wait, wait - 1);
+    if (so_far < TRIAL || average < MUCH)
+        return;
+    if (other) {
+        atomic_store(&gs_turn.wait, next_wait);
+        atomic_store(&gs_turn.next_wait, next_wait < MOST_WAIT ? 2 * next_wait : next_wait);
+        gs_take_turns(0);
+    } else if (wait == 0)
+        gs_take_turns(1);
+}
+
+/* -- launches --------------------------------------------------------------------------------------------------------------- */
+
+static int (*gs_others)(GsBody body, void *data, int tasks); /* TVM's own launcher, if there is one */
+
+/* TVMBackendParallelLaunch: 0, or -1 with an error raised.  Without a body: the next launch of this thread has so many tasks.
+ * Code of others, which does not say so, gets what it would have got. */
+static int gs_launch(GsBody body, void *data, int tasks) {
+    if (body == NULL) {
+        gs_next = tasks;
+        return 0;
+    }
+    if (gs_next < 0 && gs_others != NULL)
+        return gs_others(body, data, tasks);
+    const GsPool *pool = atomic_load(&gs_pool);
+    int64_t threads = *gs_threads, wanted = gs_next >= 0 ? gs_next : tasks > 0 ? tasks : threads;
+    gs_next = -1;
+    if (wanted <= 0)
+        return 0;
+    GsJob job = {.body = body, .data = data, .group = {.tasks = (int32_t)wanted}};
+    job.room = (int)(threads < wanted ? threads : wanted) - 1;
+    int alternates = pool != NULL && pool->alternates, other = pool != NULL && (!alternates || atomic_load(&gs_turn.other));
+    if (job.room <= 0 || gs_inside)
+        gs_work(&job);
+    else {
+        job.measured = alternates;
+        if (other) {
+            pool->call(pool->context, wanted, gs_any_task, &job);
+            gs_work(&job); /* what it has left */
+            while (atomic_load(&job.finished) < wanted)
+                sched_yield();
+        } else
+            gs_run_own(&job);
+        if (alternates)
+            gs_learn(&job, other);
+    }
+    if (atomic_load(&job.failed) == 0)
+        return 0;
+    void *error = atomic_load(&job.error);
+    if (error != NULL) {
+        gs_errors.give(error);
+        gs_errors.drop(error);
+    } else if (gs_errors.raise != NULL)
+        gs_errors.raise("RuntimeError", "a task of a parallel loop failed");
+    return -1;
+}
+
+/* In a child only the thread that forked exists, and another library's pool does not know it. */
+static void gs_forked(void) {
+    static const pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    gs_own.lock = lock;
+    gs_own.job = gs_own.left = condition;
+    gs_own.first = NULL;
+    gs_own.started = gs_own.sleeping = gs_own.waiting = 0;
+    atomic_store(&gs_pool, NULL);
+}
+
+#endif
