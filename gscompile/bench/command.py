@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import shlex
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from gscompile.runtime.threads import available_cores
 
 if TYPE_CHECKING:
     from gscompile.bench.peers.base import Peer
+    from gscompile.bench.workload import Workload
 
 HELP = "time gathers and scatters against other libraries, in one run"
 MEASUREMENTS = ("peers", "costs", "dtypes", "sizes", "threads", "calls")
@@ -30,6 +32,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "float32; sizes: from 10 points up; threads: one against more; calls: tiny calls, and builds (%(default)s)",
     )
     parser.add_argument("--peers", help="comma-separated, or 'none'; by default all that are installed")
+    parser.add_argument(
+        "--process",
+        choices=("torch", "jax", "ort"),
+        help="that library computes in every contender's process, right before each call that is timed; its own functions are "
+        "the peers, unless --peers says otherwise",
+    )
+    parser.add_argument(
+        "--arrays", default="numpy", choices=("numpy", "torch", "jax"), help="what gscompile is given (%(default)s)"
+    )
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="instead of workloads with names, so many drawn from real use"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of --sample (%(default)s)")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="those that --sample drew for a file of --json")
     parser.add_argument("--rounds", type=int, default=15, help="interleaved; medians are taken of them (%(default)s)")
     parser.add_argument("--threads", type=int, help="of every contender; one per core by default")
     parser.add_argument("--max-points", type=float, default=1e8, help="where --measure sizes ends (%(default).0e)")
@@ -67,9 +83,19 @@ def run(options: argparse.Namespace) -> int:
             )
         if not 1 <= options.max_points <= 1e12 or (options.most is not None and options.most < 1):
             raise ArgumentError("bench: --max-points is from 1 to 1e12, and --most positive")
-        workloads = choose(options.workloads, options.all)
-        peers = _peers(options.peers) if options.measure == "peers" else []
-        request = Request(workloads, peers, options.rounds, threads, options.most, int(options.max_points))
+        workloads = _drawn(options) or choose(options.workloads, options.all)
+        own = _of_process(options)
+        peers = _peers(options.peers or own) if options.measure == "peers" else []
+        request = Request(
+            workloads,
+            peers,
+            options.rounds,
+            threads,
+            options.most,
+            int(options.max_points),
+            options.process,
+            options.arrays,
+        )
         document = {
             "measure": options.measure,
             "command": " ".join(["gscompile bench", *map(shlex.quote, _given(options))]),
@@ -81,7 +107,9 @@ def run(options: argparse.Namespace) -> int:
     rows = document["rows"]
     if options.json:
         report.save(document, options.json)
-    print(f"{report.header(document)}\n\n{measurements[document['measure']].table(rows)}")
+    drawn = any("drawn" in row for row in rows)
+    table = compare.sample_table if drawn else measurements[document["measure"]].table
+    print(f"{report.header(document)}\n\n{table(rows)}")
     if options.plot:
         drawings[document["measure"]](rows, options.plot)
     return 1 if any("gscompile" in r.get(part, {}) for r in rows for part in ("wrong", "failed")) else 0
@@ -102,6 +130,46 @@ def require_writable(option: str, path: Path) -> None:
     except (OSError, ValueError) as e:  # ValueError: a path with a NUL
         reason = e.strerror if isinstance(e, OSError) else e
         raise ArgumentError(f"bench: {option}: cannot write to {str(path)!r}: {reason}") from None
+
+
+def _drawn(options: argparse.Namespace) -> list[Workload]:
+    """The workloads of ``--sample`` or ``--rows``, none without them.
+
+    Raises:
+        ArgumentError: they go with nothing that names workloads, and with ``--measure peers`` only.
+    """
+    from gscompile.bench import sample
+
+    if options.sample is None and options.rows is None:
+        return []
+    if options.workloads or options.all or options.measure != "peers" or (options.sample is not None and options.rows):
+        raise ArgumentError("bench: --sample and --rows stand for the workloads, of --measure peers; give one of them")
+    if options.rows:
+        return sample.saved(options.rows)
+    if not 1 <= options.sample <= 10**6 or not 0 <= options.seed < 2**63:
+        raise ArgumentError("bench: --sample is positive, and --seed is not negative")
+    return [sample.workload(d) for d in sample.draw(options.sample, options.seed)]
+
+
+def _of_process(options: argparse.Namespace) -> str | None:
+    """The peers of the library that computes in the same process.
+
+    Raises:
+        ArgumentError: nothing is measured there.  MissingExtraError: it, or whose arrays are wanted, is not installed.
+    """
+    from gscompile.bench.neighbours import NEIGHBOURS
+    from gscompile.bench.peers import PEERS, missing
+
+    process, arrays = options.process, options.arrays
+    if (process or arrays != "numpy") and options.measure != "peers":
+        raise ArgumentError("bench: --process and --arrays are for --measure peers")
+    for name, package in ((process, process and NEIGHBOURS[process][0]), (arrays, arrays)):
+        if package and importlib.util.find_spec(package) is None:
+            raise missing_extra(package, "bench", f"measuring with {name}")
+    if process is None:
+        return None
+    package = NEIGHBOURS[process][0]
+    return ",".join(name for name, peer in PEERS.items() if package in peer.packages and not missing(peer))
 
 
 def _peers(names: str | None) -> list[Peer]:
@@ -131,7 +199,19 @@ def _peers(names: str | None) -> list[Peer]:
 def _given(options: argparse.Namespace) -> list[str]:
     """The command line's arguments that change what is measured."""
     words = [*options.workloads, *(["--all"] if options.all else [])]
-    named = {"measure": "peers", "peers": None, "rounds": 15, "threads": None, "max_points": 1e8, "most": None}
+    named = {
+        "sample": None,
+        "seed": 0,
+        "rows": None,
+        "measure": "peers",
+        "process": None,
+        "arrays": "numpy",
+        "peers": None,
+        "rounds": 15,
+        "threads": None,
+        "max_points": 1e8,
+        "most": None,
+    }
     for name, default in named.items():
         value = getattr(options, name)
         if value != default:

@@ -19,18 +19,21 @@ from gscompile.bench.workloads import TINY
 HELP = "against other libraries and a plain copy of the bytes that must move"
 
 OURS, FLOOR = Ours.name, Floor.name
+WORST = 10  # rows that are named below a table of drawn ones
 
 
 def measure(request: Request) -> list[Row]:
     """Rows: ``workload``, ``moved_bytes``, and by contender ``ms``, ``wrong`` or ``failed``."""
-    contenders = [Contender(p, request.threads, request.most) for p in (Ours(), *request.peers)]
+    measured = (Ours(request.arrays), *request.peers)
+    contenders = [Contender(p, request.threads, request.most, neighbour=request.process) for p in measured]
     contenders.append(Contender(Floor(), request.threads, request.most, check=False))
     try:
         start_all(contenders)
         rows = []
         for w in request.workloads:
             moved = w.moved(w.arrays(most=request.most))
-            rows.append({"workload": w.name, "moved_bytes": moved, **_times(w, contenders, request.rounds)})
+            row: Row = {"workload": w.name, "moved_bytes": moved, **_times(w, contenders, request.rounds)}
+            rows.append(row if w.drawn is None else {**row, "drawn": w.drawn})
             print(f"{len(rows)}/{len(request.workloads)} {w.name}", file=sys.stderr, flush=True)
         return rows
     finally:
@@ -97,6 +100,31 @@ def table(rows: Sequence[Row]) -> str:
     if notes:
         text += "\n\nWhat was not timed:\n\n" + "\n".join(notes)
     return text
+
+
+def sample_table(rows: Sequence[Row]) -> str:
+    """Of drawn workloads: each row's ratios, and what they come to."""
+    lines = []
+    for r in rows:
+        ours, floor, best, by = r["ms"].get(OURS), r["ms"].get(FLOOR), best_peer(r), ratio(r)
+        lines.append(
+            [
+                r["workload"],
+                "wrong" if OURS in r["wrong"] else number(ours and ours[MEDIAN]),
+                "-" if by is None or best is None else f"{by:.2f} {best[0]}",
+                "-" if floor is None or ours is None else f"{floor[MEDIAN] / ours[MEDIAN]:.2f}",
+            ]
+        )
+    text = markdown(["workload", "ms", "best peer / ours", "floor / ours"], lines)
+    ratios = sorted((x, r["workload"]) for r in rows if (x := ratio(r)) is not None)
+    if ratios:
+        values = [x for x, _ in ratios]
+        won = sum(x >= 1 for x in values) / len(values)
+        worst = "\n".join(f"- {x:.2f} {name}" for x, name in ratios[:WORST])
+        text += f"\n\nBest peer / ours over {len(values)} rows: geometric mean {geometric_mean(values):.2f}, "
+        text += f"{won:.0%} at 1.0 or more, {sum(x < 0.8 for x in values)} under 0.8. The worst:\n\n{worst}"
+    notes = [f"- {r['workload']}: {why}" for r in rows for part in ("wrong", "failed") if (why := r[part].get(OURS))]
+    return text + ("\n\nWhat was not timed:\n\n" + "\n".join(notes) if notes else "")
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from gscompile.bench.neighbours import NEIGHBOURS
 from gscompile.bench.peers.base import Peer, Run, UnavailableError
+from gscompile.bench.sample import workload
 from gscompile.bench.timing import LostError, settle, time_calls
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import ALL
@@ -42,18 +44,21 @@ class Contender:
         threads: how many, and how many cores the process may use.
         most: if given, the workloads' axes are cut to about that many elements.
         check: whether it gives the workload's result.
+        neighbour: the library of :mod:`gscompile.bench.neighbours` that computes before each call that is timed.
     """
 
-    def __init__(self, peer: Peer, threads: int, most: int | None = None, check: bool = True) -> None:
+    def __init__(
+        self, peer: Peer, threads: int, most: int | None = None, check: bool = True, neighbour: str | None = None
+    ) -> None:
         self.name = peer.name
-        self._arguments = (peer, threads, most, check)
+        self._arguments = (peer, threads, most, check, neighbour)
         self._process: Any = None
         self._connection: Connection | None = None
 
     def prepare(self, w: Workload) -> Ready | Absent:
         """Make the workload's arrays, compute, and compare with NumPy's result."""
         try:
-            answer: Ready | Absent = self._ask(w.name)
+            answer: Ready | Absent = self._ask(w.drawn or w.name)
         except LostError as e:
             answer = Absent(str(e))
         return answer
@@ -110,13 +115,16 @@ def _exit_text(code: int) -> str:
 # -- in the process ---------------------------------------------------------------------------------------------------
 
 
-def serve(connection: Connection, peer: Peer, threads: int, most: int | None, check: bool) -> None:
-    """Answer the names of workloads, to be prepared, and numbers of calls, to be timed, until the other end is closed."""
+def serve(
+    connection: Connection, peer: Peer, threads: int, most: int | None, check: bool, neighbour: str | None
+) -> None:
+    """Answer names or descriptions of workloads, to be prepared, and numbers of calls, to be timed, until the end of input."""
     if hasattr(
         os, "sched_setaffinity"
     ):  # some libraries take as many threads as there are cores, whatever they are told
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
+    before = NEIGHBOURS[neighbour][1](threads) if neighbour else None
     run: Any = None
     arrays: Any = None
     answer: Ready | Absent | float
@@ -126,15 +134,15 @@ def serve(connection: Connection, peer: Peer, threads: int, most: int | None, ch
         except EOFError:
             return
         try:
-            if isinstance(request, str):
+            if not isinstance(request, int):
                 run = arrays = None  # before there are new ones
                 gc.collect()
-                w = ALL[request]
+                w = ALL[request] if isinstance(request, str) else workload(request)
                 arrays = w.arrays(most=most)  # kept here: some libraries do not keep what they read
                 run = fastest_right(peer, w, arrays, threads, check)
                 answer = run if isinstance(run, Absent) else Ready()
             else:
-                answer = time_calls(run, request)
+                answer = time_calls(run, request, before)
                 settle()
         except Exception as e:
             answer = Absent(_reason(e))

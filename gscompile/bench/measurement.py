@@ -22,6 +22,8 @@ class Request:
     Attributes:
         most: cut the workloads' axes to about this many elements, for a rehearsal.
         max_points: of a measurement of sizes.
+        process: the library that computes in the same process, right before each call.
+        arrays: whose arrays gscompile is given.
     """
 
     workloads: Sequence[Workload]
@@ -30,6 +32,8 @@ class Request:
     threads: int
     most: int | None = None
     max_points: int = 10**8
+    process: str | None = None
+    arrays: str = "numpy"
 
 
 class Measurement(Protocol):

@@ -40,13 +40,27 @@ class Sample:
         return [float(f"{x:.4g}") for x in (self.low, self.median, self.high)]
 
 
-def time_calls(run: Callable[[], Any], calls: int) -> float:
-    """Milliseconds of one call, after one that is not timed."""
+def time_calls(run: Callable[[], Any], calls: int, before: Callable[[], Any] | None = None) -> float:
+    """Milliseconds of one call, after one that is not timed.
+
+    Args:
+        before: what runs before each call, and is not timed.
+    """
     run()
+    if before is not None:
+        return sum(_after(before, run) for _ in range(calls)) * 1e3 / calls
     begin = time.perf_counter()
     for _ in range(calls):
         run()
     return (time.perf_counter() - begin) * 1e3 / calls
+
+
+def _after(before: Callable[[], Any], run: Callable[[], Any]) -> float:
+    """Seconds of one call right after another function's."""
+    before()
+    begin = time.perf_counter()
+    run()
+    return time.perf_counter() - begin
 
 
 def settle() -> None:

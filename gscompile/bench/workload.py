@@ -27,6 +27,8 @@ TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "float64": 1e-1
 # could be taken for another.
 BLOCK = 1_000_003
 
+LINE = 64  # bytes of a cache line
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -105,6 +107,36 @@ def numpy_dtype(name: str) -> Any:
     return np.dtype(ml_dtypes.bfloat16)
 
 
+def sorted_runs(rng: np.random.Generator, size: int, shape: Extents) -> Any:
+    """Ascending, each index some hundred times."""
+    count = int(np.prod(shape))
+    return np.sort(rng.integers(0, size, -(-count // 200))).repeat(200)[:count].reshape(shape)
+
+
+def blocked(rng: np.random.Generator, size: int, shape: Extents) -> Any:
+    """Runs of 16 neighbours, each from anywhere."""
+    count = int(np.prod(shape))
+    starts = rng.integers(0, max(size - 15, 1), -(-count // 16))
+    return ((starts[:, None] + np.arange(16)).reshape(-1)[:count] % size).reshape(shape)
+
+
+def skewed(rng: np.random.Generator, size: int, shape: Extents) -> Any:
+    """Like ``zipf(1)``, of any size."""
+    rank = np.minimum(np.float64(size) ** rng.random(shape), size).astype(np.int64) - 1
+    return (np.maximum(rank, 0) * SPREAD) % size
+
+
+def permuted(rng: np.random.Generator, size: int, shape: Extents) -> Any:
+    """No index twice, as long as there are enough."""
+    count = int(np.prod(shape))
+    return np.concatenate([rng.permutation(size) for _ in range(-(-count // max(size, 1)))])[:count].reshape(shape)
+
+
+SPREAD = (
+    1_000_003  # sends neighbouring ranks to distant indices; prime, so to all of them where it does not divide the size
+)
+
+
 @dataclass(frozen=True)
 class Workload:
     """One row of the table.
@@ -117,6 +149,9 @@ class Workload:
         options: what else the kind takes: ``axis``, ``reduction`` ...
         sums: whether another order of additions may give another result.
         dtype, index_dtype: of the data and the indices.
+        selects: (table, arrays) -> the elements of ``x`` that are read, of an array like ``x``; all of them where it is None.
+        symbolic: whether gscompile is to know no sizes.
+        drawn: what :mod:`gscompile.bench.sample` makes it of, in a process of its own.
     """
 
     name: str
@@ -128,6 +163,9 @@ class Workload:
     sums: bool = False
     dtype: str = "float32"
     index_dtype: str = "int64"
+    selects: Callable[[Any, Arrays], Any] | None = None
+    symbolic: bool = False
+    drawn: Mapping[str, Any] | None = None
 
     def of(self, **changes: Any) -> Workload:
         """The same with another ``name``, ``dtype`` or ``index_dtype``."""
@@ -139,7 +177,7 @@ class Workload:
 
     def builder(self, arrays: Arrays, symbolic: bool = False, **options: Any) -> Builder:
         """The graph for these arrays; with symbolic sizes, if wanted, wherever an axis is longer than 8."""
-        b = Builder(self.name)
+        b = Builder(self.name if self.drawn is None else self.kind)
         names: dict[int, str] = {}
         values = []
         for name, x in arrays.items():
@@ -149,11 +187,28 @@ class Workload:
         return b
 
     def moved(self, arrays: Arrays) -> int:
-        """The least bytes that must move between memory and cores; see :class:`gscompile.compiler.lower.Stats`."""
+        """The least bytes that must move between memory and cores; see :class:`gscompile.compiler.lower.Stats`.
+
+        Of a drawn workload, whole cache lines.
+        """
+        if self.drawn is not None:
+            return self._touched(arrays)
         from gscompile.compiler.lower import lower
         from gscompile.compiler.targets import resolve
 
-        return int(evaluate(lower(self.builder(arrays).graph(), resolve("llvm")).stats.min_bytes, {}))
+        return int(evaluate(lower(self.builder(arrays).graph(), resolve("llvm")).summary.stats.min_bytes, {}))
+
+    def _touched(self, arrays: Arrays) -> int:
+        """Bytes of all cache lines that must move: those of a table that are read, and all of the other arrays and the result."""
+        rest = [self.expected(**arrays), *(a for name, a in arrays.items() if name != "x")]
+        total = sum(-(-int(a.nbytes) // LINE) for a in rest)
+        x = arrays["x"]
+        if self.selects is None:
+            return LINE * (total + -(-int(x.nbytes) // LINE))
+        lines = (np.arange(x.size, dtype=np.int64) * x.itemsize // LINE).astype(np.int32).reshape(x.shape)
+        seen = np.zeros(-(-x.nbytes // LINE), bool)
+        seen[self.selects(lines, arrays)] = True
+        return LINE * (total + int(seen.sum()))
 
     def differs(self, got: Any, want: Any) -> str | None:
         """How a result differs from the expected one."""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gscompile.bench import compare, contender, costs, dtypes, plots, scaling, sizes, timing, variants
+from gscompile.bench import compare, contender, costs, dtypes, plots, sample, scaling, sizes, timing, variants
 from gscompile.bench.contender import Absent, Contender, Ready
+from gscompile.bench.neighbours import NEIGHBOURS
 from gscompile.bench.peers import PEERS, missing
 from gscompile.bench.peers.ours import Floor, Ours, copy
 from gscompile.bench.report import geometric_mean, header, load
@@ -173,6 +174,141 @@ def test_a_table_with_a_peer_that_misbehaves(
     assert "- embed_rows_wide, misbehaves: wrong, " in printed
     assert re.search(r"^\| tiny_take +\|( [\d.e-]+ +\|){4} [\d.]+ (numpy|misbehaves) ", printed, re.MULTILINE)
     assert "over 2 rows, tiny_take apart" in printed
+
+
+# -- other libraries' processes and arrays ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("process", ["torch", "jax", "ort"])
+def test_in_the_process_of_another_library(process: str, tmp_path: Path) -> None:
+    pytest.importorskip(NEIGHBOURS[process][0])
+    file = tmp_path / "found.json"
+    options = ["--process", process, "--rounds", "1", "--most", "40", "--json", str(file)]
+    assert main(["bench", "embed_rows_thin", "tiny_take", *options]) == 0
+    document = json.loads(file.read_text())
+    assert f"--process {process}" in document["command"]
+    own = {name for name, peer in PEERS.items() if NEIGHBOURS[process][0] in peer.packages}
+    for row in document["rows"]:
+        assert row["ms"]["gscompile"] and set(row["ms"]) - {"gscompile", "floor"} <= own and own & set(row["ms"])
+
+
+@pytest.mark.parametrize("given", ["torch", "jax"])
+def test_arrays_of_another_library(given: str, process: Any) -> None:
+    pytest.importorskip(given)
+    ours = process(Ours(given))
+    for name in ("embed_rows_thin", "index_add_rows", "tiny_take"):
+        assert ours.prepare(ALL[name]) == Ready()
+        assert ours.time(1) > 0
+
+
+def test_a_neighbour_runs_before_each_call() -> None:
+    seen: list[str] = []
+    assert timing.time_calls(lambda: seen.append("call"), 2, lambda: seen.append("neighbour")) >= 0
+    assert seen == ["call", "neighbour", "call", "neighbour", "call"]
+
+
+@pytest.mark.parametrize("options", [["--process", "torch"], ["--arrays", "jax"]])
+def test_what_only_peers_are_measured_with(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--measure", "costs", *options]) == 2
+    assert "--process and --arrays are for --measure peers" in capsys.readouterr().err
+
+
+# -- drawn workloads ---------------------------------------------------------------------------------------------------
+
+
+def test_what_a_seed_draws_is_the_same_whatever_the_count() -> None:
+    drawn = sample.draw(60, 3)
+    assert sample.draw(7, 3) == drawn[:7] and sample.draw(7, 4) != drawn[:7]
+    assert {d["kind"] for d in drawn} == set(sample.SHAPES) and {d["draw"] for d in drawn} == set(sample.DRAWS)
+    assert {d["symbolic"] for d in drawn} == {True, False} and len({d["name"] for d in drawn}) == 60
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_drawn_workloads_compute_what_numpy_does(seed: int) -> None:
+    pytest.importorskip("ml_dtypes")
+    for d in sample.draw(10, seed):
+        w = sample.workload(json.loads(json.dumps(d)))
+        arrays = w.arrays(most=MOST)
+        want = w.expected(**arrays)
+        got = w.builder(arrays, w.symbolic).build()(*arrays.values())
+        assert w.differs(got, want) is None, d["name"]
+        assert w.moved(arrays) >= want.nbytes
+
+
+def test_drawn_tables_fit() -> None:
+    for d in sample.draw(300, 5):
+        a, itemsize = d["arguments"], 2 if d["dtype"] == "bfloat16" else np.dtype(d["dtype"]).itemsize
+        data = a.get("data", (a.get("rows", a.get("nodes")), a.get("width")))
+        assert 0 < np.prod(data, dtype=float) * itemsize <= 2 * sample.MOST_BYTES, d["name"]
+
+
+def test_the_floor_counts_whole_cache_lines() -> None:
+    d = sample.draw(1, 0)[0]
+    arguments = {"data": (1000, 16), "index": (3,), "axis": 0}
+    d = {**d, "kind": "take", "arguments": arguments, "draw": "constant", "dtype": "float32", "index_dtype": "int64"}
+    w = sample.workload(d)
+    arrays = w.arrays()
+    assert w.moved(arrays) == 64 * (1 + 3 + 1)  # one row read, three written, one line of indices
+    thin = sample.workload({**d, "arguments": {**arguments, "data": (1000, 1)}, "draw": "uniform"})
+    arrays = thin.arrays()
+    assert thin.moved(arrays) == 64 * (len(set(arrays["i"] // 16)) + 1 + 1)
+
+
+@pytest.mark.parametrize("peer", [p for p in PEERS if p != "torch.compile"])
+def test_peers_of_drawn_workloads(peer: str, process: Any) -> None:
+    if missing(PEERS[peer]):
+        pytest.skip(f"{peer} is not installed")
+    contender = process(PEERS[peer])
+    answers = {}
+    for kind in sample.SHAPES:
+        d = next(d for d in sample.draw(200, 11) if d["kind"] == kind and d["dtype"] == "float32")
+        answers[kind] = contender.prepare(sample.workload(d))
+    assert not [a for a in answers.values() if isinstance(a, Absent) and a.wrong], answers
+    assert sum(a == Ready() for a in answers.values()) >= 8, answers
+
+
+def test_saved_rows_are_measured_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, again = tmp_path / "drawn.json", tmp_path / "again.json"
+    rest = ["--peers", "numpy", "--rounds", "1", "--most", "40"]
+    assert main(["bench", "--sample", "3", "--seed", "8", "--json", str(file), *rest]) == 0
+    assert "Best peer / ours over" in capsys.readouterr().out
+    assert main(["bench", "--rows", str(file), "--json", str(again), *rest]) == 0
+    assert main(["bench", "--show", str(again)]) == 0
+    assert "The worst:" in capsys.readouterr().out
+    one, two = (json.loads(f.read_text()) for f in (file, again))
+    assert (
+        [r["drawn"] for r in one["rows"]]
+        == [r["drawn"] for r in two["rows"]]
+        == json.loads(json.dumps(sample.draw(3, 8)))
+    )
+    assert "--sample 3 --seed 8" in one["command"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--sample", "0"],
+        ["--sample", "2", "--seed", "-1"],
+        ["--sample", "2", "tiny"],
+        ["--sample", "2", "--all"],
+        ["--sample", "2", "--measure", "costs"],
+        ["--sample", "2", "--rows", "x.json"],
+        ["--rows", "/nope/x.json"],
+    ],
+)
+def test_samples_that_are_none(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *options]) == 2
+    assert "bench: --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "rows", ["{}", "[]", '{"rows": [{}]}', '{"rows": [{"drawn": {"kind": "print"}}]}', '{"rows": 3}']
+)
+def test_files_that_hold_no_drawn_workloads(rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.json"
+    file.write_text(rows)
+    assert main(["bench", "--rows", str(file)]) == 2
+    assert "bench: --rows:" in capsys.readouterr().err
 
 
 # -- timing -----------------------------------------------------------------------------------------------------------

@@ -43,14 +43,20 @@ def functions(jax: Any, o: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     def scatter(x: Any, i: Any, src: Any) -> Any:
         at = list(jnp.ogrid[tuple(slice(n) for n in i.shape)])
         at[o["axis"]] = i
-        return getattr(x.at[tuple(at)], o["reduction"])(src)
+        return put(x, tuple(at), src)
 
+    def scatter_nd(x: Any, i: Any, src: Any) -> Any:
+        return put(x, tuple(i.T), src)
+
+    mean = o.get("reduction") == "mean"  # JAX has none
+    some = {} if mean else {"put": put, "scatter": scatter, "scatter_nd": scatter_nd}
     return {
+        **some,
         "take": take,
         "gather": lambda x, i: jnp.take_along_axis(x, i, o["axis"], mode="clip"),
         "gather_nd": lambda x, i: x[tuple(i.T)],
-        "put": put,
-        "scatter": scatter,
+        "segment_sum": lambda x, i, like: jax.ops.segment_sum(x, i, len(like), indices_are_sorted=True),
+        "chain": lambda x, k, i, w, b: x[k[i]] * w + b,
         "message_passing": lambda x, s, w, d: jax.ops.segment_sum(x[s] * w[:, None], d, x.shape[0]),
         "embedding_bag": lambda x, i: x[i].sum(1),
     }

@@ -11,7 +11,7 @@ from gscompile.bench.peers.base import Run
 from gscompile.bench.workload import Arrays, Workload
 
 Options = Mapping[str, Any]
-UFUNCS = {"add": "add", "max": "maximum", "min": "minimum"}
+UFUNCS = {"add": "add", "max": "maximum", "min": "minimum", "mul": "multiply"}
 
 
 class NumPy:
@@ -58,8 +58,8 @@ def _put(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
 
     if o["reduction"] == "update":
         return [assign]
-    ways = [_combine(xp, out, x, i, src, o)]
-    if x.ndim == 1 and o["reduction"] == "add":
+    ways = [*_combine(xp, out, x, i, src, o)]
+    if x.ndim == 1 and o["reduction"] == "add" and not isinstance(i, tuple):
         ways.append(lambda: (x + xp.bincount(i, src, len(x))).astype(x.dtype))
     return ways
 
@@ -68,18 +68,50 @@ def _scatter(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
     x, i, src = a["x"], a["i"], a["src"]
     at = list(xp.ogrid[tuple(slice(n) for n in i.shape)])
     at[o["axis"]] = i
-    return [_combine(xp, xp.empty_like(x), x, tuple(at), src, o)]
+    return _combine(xp, xp.empty_like(x), x, tuple(at), src, o)
 
 
-def _combine(xp: Any, out: Any, x: Any, at: Any, src: Any, o: Options) -> Run:
-    ufunc = getattr(xp, UFUNCS[o["reduction"]])
+def _scatter_nd(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    return _put(xp, {**a, "i": tuple(a["i"].T)}, o)
+
+
+def _combine(xp: Any, out: Any, x: Any, at: Any, src: Any, o: Options) -> Sequence[Run]:
+    if o["reduction"] not in UFUNCS and o["reduction"] != "update":
+        return []
+    ufunc = getattr(xp, UFUNCS.get(o["reduction"], ""), None)
 
     def run() -> Any:
         out[...] = x
-        ufunc.at(out, at, src)
+        if ufunc is None:
+            out[at] = src
+        else:
+            ufunc.at(out, at, src)
         return out
 
-    return run
+    return [run]
+
+
+def _segment_sum(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    x, i, like = a.values()
+    out = xp.empty_like(like)
+
+    def at() -> Any:
+        out.fill(0)
+        xp.add.at(out, i, x)
+        return out
+
+    def runs() -> Any:
+        out.fill(0)
+        heads = xp.flatnonzero(xp.diff(i, prepend=-1))
+        out[i[heads]] = xp.add.reduceat(x, heads)
+        return out
+
+    return [at, runs] if xp is np else [at]
+
+
+def _chain(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
+    x, k, i, w, b = a.values()
+    return [lambda: x[k[i]] * w + b]
 
 
 def _message_passing(xp: Any, a: Arrays, o: Options) -> Sequence[Run]:
@@ -104,6 +136,9 @@ WAYS: dict[str, Callable[[Any, Arrays, Options], Sequence[Run]]] = {
     "gather_nd": _gather_nd,
     "put": _put,
     "scatter": _scatter,
+    "scatter_nd": _scatter_nd,
+    "segment_sum": _segment_sum,
+    "chain": _chain,
     "message_passing": _message_passing,
     "embedding_bag": _embedding_bag,
 }

@@ -43,11 +43,27 @@ def _graphs(w: Workload, arrays: Arrays) -> list[Graph]:
         return [([("GatherElements", ["x", "i"], "y", {"axis": o["axis"]})], {})]
     if w.kind == "gather_nd":
         return [([("GatherND", ["x", "i"], "y", {})], {})]
+    if w.kind == "chain":
+        steps: list[Node] = [
+            ("Gather", ["k", "i"], "rows", {}),
+            ("Gather", ["x", "rows"], "read", {}),
+            ("Mul", ["read", "w"], "scaled", {}),
+            ("Add", ["scaled", "b"], "y", {}),
+        ]
+        return [(steps, {})]
+    reduction = {"update": "none"}.get(o.get("reduction", ""), o.get("reduction"))
+    if reduction == "mean":  # ONNX has none
+        return []
+    if w.kind == "segment_sum":
+        return _rows("like", "i", "x", "add", arrays["x"].shape)
+    if w.kind == "scatter_nd":
+        long: Node = ("Cast", ["i"], "long", {"to": INT64})
+        return [([long, ("ScatterND", ["x", "long", "src"], "y", {"reduction": reduction})], {})]
     if w.kind == "scatter":
-        attributes = {"axis": o["axis"], "reduction": o["reduction"]}
+        attributes = {"axis": o["axis"], "reduction": reduction}
         return [([("ScatterElements", ["x", "i", "src"], "y", attributes)], {})]
     if w.kind == "put":
-        return _rows("x", "i", "src", {"update": "none"}.get(o["reduction"], o["reduction"]), arrays["src"].shape)
+        return _rows("x", "i", "src", str(reduction), arrays["src"].shape)
     if w.kind == "embedding_bag":
         nodes = [("Gather", ["x", "i"], "rows", {}), ("ReduceSum", ["rows", "axes"], "y", {"keepdims": 0})]
         return [(nodes, ends)]

@@ -28,7 +28,8 @@ def _functions(o: Mapping[str, Any]) -> dict[str, list[Callable[..., Any]]]:
     """What makes the node of each kind of workload from its parameters."""
     from openvino import opset1, opset3, opset6, opset8, opset12, opset15
 
-    axis, reduction = o.get("axis", 0), {"update": "none", "add": "sum"}.get(o.get("reduction", ""), o.get("reduction"))
+    names = {"update": "none", "add": "sum", "mul": "prod"}
+    axis, reduction = o.get("axis", 0), names.get(o.get("reduction", ""), o.get("reduction"))
 
     def rows(x: Any, i: Any, src: Any, reduction: Any) -> Any:
         return opset15.scatter_nd_update(x, opset1.unsqueeze(i, np.int64(-1)), src, reduction)
@@ -53,6 +54,13 @@ def _functions(o: Mapping[str, Any]) -> dict[str, list[Callable[..., Any]]]:
         "gather": [lambda x, i: opset6.gather_elements(x, i, axis)],
         "gather_nd": [lambda x, i: opset8.gather_nd(x, i)],
         "put": ways,
+        "scatter_nd": [lambda x, i, src: opset15.scatter_nd_update(x, i, src, reduction)],
+        "segment_sum": [lambda x, i, like: rows(like, i, x, "sum")],
+        "chain": [
+            lambda x, k, i, w, b: opset1.add(
+                opset1.multiply(opset8.gather(x, opset8.gather(k, i, np.int64(0)), np.int64(0)), w), b
+            )
+        ],
         "scatter": [elements],
         "message_passing": [message_passing],
         "embedding_bag": [opset3.embedding_bag_packed_sum],

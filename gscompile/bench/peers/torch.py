@@ -93,7 +93,7 @@ def _put(torch: Any, t: Tensors, o: Options) -> Sequence[Run]:
     x, i, src = t["x"], t["i"], t["src"]
     out = torch.empty_like(x)
     expanded = i.view(-1, *[1] * (x.ndim - 1)).expand(src.shape)
-    reduce = {"add": "sum", "max": "amax", "min": "amin"}.get(o["reduction"], "")
+    reduce = REDUCE.get(o["reduction"], "")
     changes: dict[str, list[Run]] = {
         "update": [
             lambda: out.index_copy_(0, i, src),
@@ -111,15 +111,68 @@ def _put(torch: Any, t: Tensors, o: Options) -> Sequence[Run]:
         lambda: out.scatter_reduce_(0, expanded, src, reduce),
     ]
     ways = [_after_copy(out, x, change) for change in changes.get(o["reduction"], reduced)]
-    if x.ndim == 1 and o["reduction"] == "add":
+    if x.ndim == 1 and o["reduction"] == "add" and x.dtype in (torch.float32, torch.float64):
         ways.append(lambda: x + torch.bincount(i, src, len(x)))
     return ways
 
 
 def _scatter(torch: Any, t: Tensors, o: Options) -> Sequence[Run]:
     x, i, src = t["x"], t["i"], t["src"]
-    out = torch.empty_like(x)
-    return [_after_copy(out, x, lambda: out.scatter_add_(o["axis"], i, src))] if o["reduction"] == "add" else []
+    out, axis, reduction = torch.empty_like(x), o["axis"], o["reduction"]
+    if reduction == "add":
+        return [_after_copy(out, x, lambda: out.scatter_add_(axis, i, src))]
+    if reduction == "update":
+        return [_after_copy(out, x, lambda: out.scatter_(axis, i, src))]
+    return [_after_copy(out, x, lambda: out.scatter_reduce_(axis, i, src, REDUCE[reduction]))]
+
+
+def _scatter_nd(torch: Any, t: Tensors, o: Options) -> Sequence[Run]:
+    """By index_put, and as rows of the axes taken together, whose numbers are computed in the time taken."""
+    x, i, src = t["x"], t["i"], t["src"]
+    depth, out = i.shape[1], torch.empty_like(x)
+    at, reduction = i.unbind(1), o["reduction"]
+    if reduction in ("update", "add"):
+        ways = [_after_copy(out, x, lambda: out.index_put_(at, src, accumulate=reduction == "add"))]
+    else:
+        ways = []
+    rows = out.flatten(0, depth - 1)
+    strides = i.new_tensor([rows.shape[0] // int(np.prod(x.shape[: k + 1])) for k in range(depth)])
+    expanded = [-1, *[1] * (rows.ndim - 1)]
+
+    def flat() -> Any:
+        number = (i * strides).sum(1)
+        if reduction == "update":
+            rows.index_copy_(0, number, src)
+        elif reduction == "add":
+            rows.index_add_(0, number, src)
+        else:
+            rows.scatter_reduce_(0, number.view(expanded).expand(src.shape), src, REDUCE[reduction])
+        return out
+
+    return [*ways, _after_copy(out, x, flat)]
+
+
+def _segment_sum(torch: Any, t: Tensors, o: Options) -> Sequence[Run]:
+    x, i, like = t.values()
+    out = torch.empty_like(like)
+
+    def add() -> Any:
+        out.zero_()
+        return out.index_add_(0, i, x)
+
+    lengths = torch.bincount(i, minlength=len(like))
+    return [add, lambda: torch.segment_reduce(x, "sum", lengths=lengths, axis=0, unsafe=True)]
+
+
+def _chain(torch: Any, t: Tensors, o: Options) -> Sequence[Run]:
+    x, k, i, w, b = t.values()
+    out = x.new_empty(len(i), *x.shape[1:])
+
+    def stored() -> Any:
+        torch.index_select(x, 0, k.index_select(0, i), out=out)
+        return out.mul_(w).add_(b)
+
+    return [stored, lambda: x[k[i]] * w + b]
 
 
 def _after_copy(out: Any, x: Any, change: Run) -> Run:
@@ -151,12 +204,16 @@ def _embedding_bag(torch: Any, t: Tensors, o: Options) -> Sequence[Run]:
     return [lambda: torch.nn.functional.embedding_bag(i, x, mode="sum"), lambda: x[i].sum(1)]
 
 
+REDUCE = {"add": "sum", "max": "amax", "min": "amin", "mul": "prod", "mean": "mean"}
 WAYS: dict[str, Callable[[Any, Tensors, Options], Sequence[Run]]] = {
     "take": _take,
     "gather": _gather,
     "gather_nd": _gather_nd,
     "put": _put,
     "scatter": _scatter,
+    "scatter_nd": _scatter_nd,
+    "segment_sum": _segment_sum,
+    "chain": _chain,
     "message_passing": _message_passing,
     "embedding_bag": _embedding_bag,
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gscompile.bench.peers.base import Run, UnavailableError
-from gscompile.bench.peers.torch import array, load
+from gscompile.bench.peers.torch import REDUCE, array, load
 from gscompile.bench.workload import Arrays, Workload
 
 
@@ -59,14 +59,23 @@ def _functions(torch: Any, o: Mapping[str, Any]) -> dict[str, list[Callable[...,
         if reduction == "add":
             return x.index_add(0, i, src)
         expanded = i.view(-1, *[1] * (x.ndim - 1)).expand(src.shape)
-        return x.scatter_reduce(0, expanded, src, {"max": "amax", "min": "amin"}[str(reduction)])
+        return x.scatter_reduce(0, expanded, src, REDUCE[str(reduction)])
+
+    def scatter(x: Any, i: Any, src: Any) -> Any:
+        if reduction == "add":
+            return x.scatter_add(axis, i, src)
+        return (
+            x.scatter(axis, i, src) if reduction == "update" else x.scatter_reduce(axis, i, src, REDUCE[str(reduction)])
+        )
 
     return {
         "take": [take],
         "gather": [lambda x, i: torch.gather(x, axis, i)],
         "gather_nd": [lambda x, i: x[i.unbind(1)]],
         "put": [put],
-        "scatter": [lambda x, i, src: x.scatter_add(axis, i, src)] if reduction == "add" else [],
+        "scatter": [scatter],
+        "segment_sum": [lambda x, i, like: torch.zeros_like(like).index_add(0, i, x)],
+        "chain": [lambda x, k, i, w, b: x[k[i]] * w + b],
         "message_passing": [
             lambda x, s, w, d: torch.zeros_like(x).index_add(0, d, x.index_select(0, s) * w[:, None]),
         ],
