@@ -4,30 +4,63 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
-from gscompile.compiler.lower import Lowered, Stats, lower
+from gscompile.compiler.lower import Lowered, Stats, Summary, lower
 from gscompile.compiler.targets import Target, known_code, resolve
 from gscompile.errors import ArgumentError, MissingExtraError
+from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.listing import table
 from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.compiled import CompiledFunction
 from gscompile.runtime.interface import Argument, Interface
+from gscompile.runtime.pools import loaded
 
-Recipe: TypeAlias = tuple[Graph, tuple[Any, ...], bool]
-"""What a module is compiled from, beside its target: the graph, rules to try first, whether it is to be deterministic."""
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a module is compiled from: a graph, rules to try first, whether it is to be deterministic, and for what."""
+
+    graph: Graph
+    rules: tuple[Any, ...]
+    deterministic: bool
+    target: Target
+
+    def lowered(self) -> Lowered:
+        return lower(self.graph, self.target, self.rules, self.deterministic)
+
+    def compiled(self, lowered: Lowered) -> Any:
+        return interruptible(lambda: self.target.compile(lowered.module))
 
 
 def build(graph: Graph, target: Any = "llvm", *, rules: Sequence[Any] = (), deterministic: bool = False) -> Module:
-    """Compile a graph for a target; see :meth:`gscompile.frontend.builder.Builder.build`."""
-    resolved = resolve(target)
+    """Compile a graph for a target, or find it compiled; see :meth:`gscompile.frontend.builder.Builder.build`."""
+    recipe = Recipe(graph, tuple(rules), deterministic, resolve(target))
     with Inside():
-        lowered = lower(graph, resolved, rules, deterministic)
-        library = interruptible(lambda: resolved.compile(lowered.module))
-    return Module(lowered, resolved, library, (graph, tuple(rules), deterministic))
+        slot = None if rules else disk_cache.slot(graph, recipe.target, deterministic)
+        kept = slot and slot.find(Summary.from_json)
+        if kept is not None:
+            return Module(recipe, kept.found, kept.library)
+        lowered = recipe.lowered()
+        code = Code(lowered, recipe.compiled(lowered))
+        library = slot and interruptible(lambda: slot.add(code.write_object, lowered.summary.to_json()))
+    return Module(recipe, lowered.summary, library, code)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What TVM made of a graph, and of what."""
+
+    lowered: Lowered
+    library: Any
+
+    def write_object(self, path: str) -> None:
+        self.library.mod.write_to_file(path, "o")
 
 
 class Module(CompiledFunction):
@@ -37,38 +70,43 @@ class Module(CompiledFunction):
         stats: kernels, workspace and least bytes moved; see :class:`gscompile.compiler.lower.Stats`.
     """
 
-    def __init__(self, lowered: Lowered, target: Target, library: Any, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, summary: Summary, library: Path | None, code: Code | None = None) -> None:
+        """
+        Args:
+            library: a shared library on disk with the compiled function; None where there is only ``code``.
+        """
         self._recipe = recipe
-        self._lowered = lowered
-        self._target = target
-        self._library = library
-        constants = [(v.type, v.op.array) for v in lowered.graph.constants]  # type: ignore[attr-defined]
-        super().__init__(interface(lowered, target), self._entry, target.runner, constants, self._bounds_error_of)
+        self._summary = summary
+        self._shared_library = library
+        self._made = code
+        constants = [(v.type, v.op.array) for v in recipe.graph.constants]  # type: ignore[attr-defined]
+        face = interface(recipe.graph, summary, recipe.target)
+        super().__init__(face, self._entry, recipe.target.runner, constants, self._bounds_error_of)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its graph and its target; it is compiled again where it is loaded."""
-        graph, rules, deterministic = self._recipe
+        recipe = self._recipe
         try:
-            pickle.dumps(rules)
+            pickle.dumps(recipe.rules)
         except Exception as e:
             raise ArgumentError(f"{self.name}: its schedule rules cannot be copied or pickled: {e}") from e
-        return _loaded, (graph, self._target, rules, deterministic)
+        return _loaded, (recipe.graph, recipe.target, recipe.rules, recipe.deterministic)
 
     def __copy__(self) -> Module:
         return self
 
     @property
     def stats(self) -> Stats:
-        return self._lowered.stats
+        return self._summary.stats
 
     def __repr__(self) -> str:
         head = ", ".join(f"{v.name}: {v.type}" for v in self.inputs)
         tail = ", ".join(str(v.type) for v in self.outputs)
-        return f"<gscompile module {self.name}({head}) -> {tail} for {self._target}, {self._size()}>"
+        return f"<gscompile module {self.name}({head}) -> {tail} for {self._recipe.target}, {self._size()}>"
 
     def _repr_html_(self) -> str:
-        graph = self._lowered.graph
-        return table(f"module {self.name} for {self._target}: {self._size()}", graph.values, graph.outputs)
+        graph = self._recipe.graph
+        return table(f"module {self.name} for {self._recipe.target}: {self._size()}", graph.values, graph.outputs)
 
     def _size(self) -> str:
         count = len(self.stats.kernels)
@@ -83,14 +121,14 @@ class Module(CompiledFunction):
         """
         if kind not in known_code():
             raise ArgumentError(f"source: unknown kind {kind!r}; known: {', '.join(known_code())}")
-        return self._target.source(kind, self._lowered.code, self._library)
+        return self._recipe.target.source(kind, self._code.lowered.code, self._code.library)
 
     def save_source(self, directory: str | Path) -> list[Path]:
         """Write every stage's code that can be had here into a directory; returns the files."""
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
         written = []
-        for kind, code in self._target.code.items():
+        for kind, code in self._recipe.target.code.items():
             try:
                 text = self.source(kind)
             except MissingExtraError:
@@ -100,34 +138,50 @@ class Module(CompiledFunction):
             written.append(path)
         return written
 
+    @property
+    def _code(self) -> Code:
+        """What TVM made of the graph; made again where the compiled function was found on disk."""
+        if self._made is None:
+            lowered = self._recipe.lowered()
+            self._made = Code(lowered, self._recipe.compiled(lowered))
+        return self._made
+
+    @property
+    def _library(self) -> Any:
+        return self._code.library
+
     def _entry(self) -> Any:
-        self._target.require_device(self.name)
-        return self._library[self.name]
+        self._recipe.target.require_device(self.name)
+        if self._shared_library is not None:
+            path = str(self._shared_library)
+            try:
+                return loaded(lambda: T.load_library(path)[self.name], T.parallel_launch())
+            except Exception:  # the file was removed meanwhile, or may not be executed from there
+                self._shared_library = None
+        return loaded(lambda: self._library[self.name], T.parallel_launch())
 
     def _bounds_error_of(self, check: int, position: int, number: int, sizes: Mapping[str, int]) -> Exception:
-        return bounds_error(self._lowered.checks[check], position, number, sizes)
+        return bounds_error(self._recipe.graph.values[self._summary.checks[check]], position, number, sizes)
 
 
 def _loaded(graph: Graph, target: Target, rules: Sequence[Any], deterministic: bool) -> Module:
     return build(graph, target, rules=rules, deterministic=deterministic)
 
 
-def interface(lowered: Lowered, target: Target) -> Interface:
-    """What a call must know of a lowered graph."""
-    graph, inputs = lowered.graph, lowered.graph.inputs
-    numbers = {id(v): n for n, v in enumerate(inputs)}
+def interface(graph: Graph, summary: Summary, target: Target) -> Interface:
+    """What a call must know of a graph that was lowered."""
     return Interface(
         name=graph.name,
         device=target.device,
         alignment=target.alignment,
-        inputs=_arguments(inputs),
+        inputs=_arguments(graph.inputs),
         outputs=_arguments(graph.outputs),
-        symbols=lowered.symbols,
+        symbols=summary.symbols,
         constraints=graph.constraints,
-        workspace=lowered.stats.workspace_bytes,
-        work=lowered.work,
-        in_place={k: numbers[id(base)] for k, base in lowered.in_place.items()},
-        checks=len(lowered.checks),
+        workspace=summary.stats.workspace_bytes,
+        work=summary.work,
+        in_place=summary.in_place,
+        checks=len(summary.checks),
     )
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from pathlib import Path
 
 import pytest
+
+# tests change numbers of rules, of which code on disk knows nothing; tests/run/test_disk_cache.py has folders of its own
+os.environ["GSCOMPILE_CACHE"] = "off"
 
 SLOW = Path(__file__).with_name("slow.txt")
 
@@ -52,6 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not _tvm.cuda_exists():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: each full collection would go through it anew, 7 % of the suite's time."""
+    gc.collect()
+    gc.freeze()
 
 
 def _is_named(nodeid: str, files: list[str]) -> bool:

@@ -24,7 +24,7 @@ from gscompile.ir import status
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import When
 from gscompile.ir.coords import Coords, Sizes
-from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, product, total
+from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, from_json, product, to_json, total
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.nests import CheckNest, MapNest, Nest, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
@@ -58,26 +58,55 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """What calls need of a lowering, in terms of its graph, without anything of TVM's.
+
+    Attributes:
+        symbols: the sizes that the function takes, in its order.
+        checks: the gather or scatter whose indices each slot of its status is about: its number among the graph's values.
+        in_place: output number -> the number of the input whose memory it may take over.
+        work: rough scalar instructions of a call.
+    """
+
+    symbols: tuple[str, ...]
+    checks: tuple[int, ...]
+    in_place: Mapping[int, int]
+    work: Dim
+    stats: Stats
+
+    def to_json(self) -> Any:
+        """As JSON can hold it."""
+        s = self.stats
+        return {
+            "symbols": self.symbols,
+            "checks": self.checks,
+            "in_place": list(self.in_place.items()),
+            "kernels": s.kernels,
+            "sizes": [to_json(d) for d in (self.work, s.workspace_bytes, s.min_bytes)],
+        }
+
+    @staticmethod
+    def from_json(found: Any) -> Summary:
+        """What :meth:`to_json` gave."""
+        work, workspace, least = map(from_json, found["sizes"])
+        kernels = tuple((str(name), str(rule)) for name, rule in found["kernels"])
+        stats = Stats(kernels, len(found["checks"]), workspace, least)
+        return Summary(tuple(found["symbols"]), tuple(found["checks"]), dict(found["in_place"]), work, stats)
+
+
+@dataclass(frozen=True, slots=True)
 class Lowered:
     """A PrimFunc and what a caller must know of it.
 
     Attributes:
         parts: the functions that it calls, where it has many nests; see :mod:`gscompile.compiler.parts`.
         graph: as it was given, complex values included.
-        symbols: the sizes that it takes, in its order.
-        checks: the gather or scatter whose indices each slot of its status is about.
-        in_place: output number -> the input whose memory it may take over.
-        work: rough scalar instructions of a call.
     """
 
     func: PrimFunc
     parts: Mapping[GlobalVar, PrimFunc]
     graph: Graph
-    symbols: tuple[str, ...]
-    checks: tuple[Value, ...]
-    in_place: Mapping[int, Value]
-    stats: Stats
-    work: Dim
+    summary: Summary
 
     @property
     def module(self) -> Any:
@@ -384,9 +413,11 @@ class Lowering:
         func = self.target.adapted(T.prim_func(graph.name, params, body, self.target.device_type))
         functions = {name: self.target.adapted(part) for name, part in parts.functions.items()}
         stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))
-        checks = tuple(self.origin[id(v)] for v in self.checks)
-        in_place = {k: self.origin[id(v)] for k, v in self.plan.in_place.items()}
-        return Lowered(func, functions, self.given, symbols, checks, in_place, stats, self.work)
+        values = {id(v): n for n, v in enumerate(self.given.values)}
+        inputs = {id(v): n for n, v in enumerate(self.given.inputs)}
+        checks = tuple(values[id(self.origin[id(v)])] for v in self.checks)
+        in_place = {k: inputs[id(self.origin[id(v)])] for k, v in self.plan.in_place.items()}
+        return Lowered(func, functions, self.given, Summary(symbols, checks, in_place, self.work, stats))
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""

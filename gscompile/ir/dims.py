@@ -345,6 +345,39 @@ def fold(
     return total
 
 
+def to_json(dim: Dim) -> Any:
+    """A dimension as JSON can hold it: an int, or a list of terms ``[coefficient, atom...]``."""
+    if isinstance(dim, int):
+        return dim
+    return [
+        [c, *(a if isinstance(a, str) else [a.kind, to_json(a.lhs), to_json(a.rhs)] for a in m)] for m, c in dim.terms
+    ]
+
+
+def from_json(found: Any) -> Dim:
+    """The dimension that :func:`to_json` wrote.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    if type(found) is int:
+        return found
+    try:
+        return total(product([operator.index(factor), *map(_atom_from_json, atoms)]) for factor, *atoms in found)
+    except (TypeError, ValueError, KeyError) as e:
+        raise ShapeError(f"this is no size: {str(found)[:100]}") from e
+
+
+def _atom_from_json(found: Any) -> Dim:
+    if isinstance(found, str):
+        return SymDim.var(found)
+    kind, lhs, rhs = found
+    return _OPERATIONS[kind](from_json(lhs), from_json(rhs))
+
+
+_OPERATIONS: dict[str, Callable[[Any, Any], Dim]] = {"floordiv": operator.floordiv, "max": dim_max, "min": dim_min}
+
+
 @dataclass(frozen=True, slots=True)
 class Constraint:
     """A rule about sizes that only a call can decide: ``lhs == rhs`` or ``lhs <= rhs``."""

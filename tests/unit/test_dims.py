@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,9 +25,11 @@ from gscompile.ir.dims import (
     evaluate,
     exact_quotient,
     fold,
+    from_json,
     product,
     shape_str,
     symbols,
+    to_json,
     total,
 )
 
@@ -260,3 +263,30 @@ def test_slices_of_slices_stay_short() -> None:
     for _ in range(1000):
         d = dim_max(d - 1, 0)
     assert str(d) == "max(-1000+n, 0)" or str(d) == "max(n-1000, 0)"
+
+
+@exact
+@given(formulas)
+def test_json_gives_it_back(f: Formula) -> None:
+    assert from_json(json.loads(json.dumps(to_json(f.dim)))) == f.dim
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        1.5,
+        True,
+        "n",
+        {"n": 1},
+        [1],
+        [["n"]],
+        [[1, "2"]],
+        [[1, ["pow", 2, 3]]],
+        [[1, ["max", 2]]],
+        [[1, ["floordiv", [[1, "n"]], 0]]],
+    ],
+)
+def test_json_that_is_no_size(found: Any) -> None:
+    with pytest.raises(ShapeError, match=r"this is no size|cannot be divided|must be named"):
+        from_json(found)

@@ -123,7 +123,7 @@ def test_rules_that_cannot_be_pickled() -> None:
 
 
 def test_a_loaded_graph_takes_no_more_values() -> None:
-    value = through_pickle(shifted()._recipe[0]).outputs[0]
+    value = through_pickle(shifted()._recipe.graph).outputs[0]
     with pytest.raises(gs.GraphError, match="copied or loaded, and takes no more values"):
         value + 1
 

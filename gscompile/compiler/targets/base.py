@@ -80,6 +80,11 @@ class Target(ABC):
     def runner(self) -> Runner:
         """How its kernels are run."""
 
+    @property
+    def linkable(self) -> bool:
+        """Whether its code can be linked to a shared library of this system."""
+        return False
+
     def address_alignment(self, dtype: DType) -> int:
         """What kernels may assume of the address of elements, in bytes."""
         return self.alignment or dtype.itemsize

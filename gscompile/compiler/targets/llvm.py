@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from gscompile.schedules.llvm import RULES
 
 
 class Llvm(Target):
-    """A CPU: this machine's with all its features, or one given as ``mcpu`` (``mtriple``, ``mattr``)."""
+    """A CPU: this machine's with all its features, or one given as ``mcpu`` (``mtriple``, ``mattr``, ``num-cores``)."""
 
     kind = "llvm"
     device = "cpu"
@@ -28,6 +29,10 @@ class Llvm(Target):
     in_parts = True
     pipeline = T.CPU_PIPELINE
     code = HOST_CODE
+
+    @property
+    def linkable(self) -> bool:
+        return "mtriple" not in self.attributes
 
     @classmethod
     def of(cls, attributes: Mapping[str, Any]) -> Llvm:
@@ -44,7 +49,9 @@ class Llvm(Target):
         target = tvm_target(given)
         with refusals(given):  # some attributes LLVM reads only now
             width = T.vector_bytes(target)
-        return cls(Facts(cls.kind, width, cpu, l2_bytes() if here else None), target, attributes=dict(attributes))
+        cores = given.get("num-cores", os.cpu_count() if here else None)
+        facts = Facts(cls.kind, width, cpu, l2_bytes() if here else None, cores)
+        return cls(facts, target, attributes=dict(attributes))
 
     def require_device(self, module: str) -> None:
         require_runs_here(str(self.tvm.attrs.get("mtriple", "")), self.facts.vector_bytes, module)
