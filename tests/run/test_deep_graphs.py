@@ -75,8 +75,8 @@ def test_few_nests_are_one_function() -> None:
 @pytest.mark.parametrize("name", ["flip", "sum", "relu"])
 def test_nests_that_are_alike_are_compiled_once(name: str) -> None:
     short, long = (lower(chain(name, n).graph(), resolve("llvm")) for n in (32 * DEEP, 64 * DEEP))
-    assert len(short.stats.kernels) >= 32
-    assert len(long.stats.kernels) > 1.9 * len(short.stats.kernels)
+    assert len(short.summary.stats.kernels) >= 32
+    assert len(long.summary.stats.kernels) > 1.9 * len(short.summary.stats.kernels)
     assert len(long.parts) <= len(short.parts) + 1 <= 16  # however long the chain is
 
 
@@ -147,7 +147,7 @@ def test_wide_in_and_out() -> None:
 
 @pytest.mark.parametrize(("name", "at_least"), [("abs", 32), ("relu", 6)])
 def test_chains_of_functions_are_fused(name: str, at_least: int) -> None:
-    kernels = lower(chain(name, 60).graph(), resolve("llvm")).stats.kernels
+    kernels = lower(chain(name, 60).graph(), resolve("llvm")).summary.stats.kernels
     assert len(kernels) <= 60 // at_least + 1
 
 

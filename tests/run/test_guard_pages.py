@@ -338,15 +338,17 @@ def watch() -> None:
             handed.append([a.value for a in args if isinstance(a, ctypes.c_void_p)])
             return function(*args)
 
-        self._function = tvm_ffi.convert(recording)
-        return self._function
+        return tvm_ffi.convert(recording)
 
     gs.Module._entry = entry  # type: ignore[method-assign]
     assert callable(device.host_scratch), "the function that allocates scratch memory"
     device.host_scratch = lambda nbytes: fences[-1].array((nbytes,), np.uint8)
 
 
-def build(b: gs.Builder, target: str, deterministic: bool) -> Any:
+MANY_CORES = {"kind": "llvm", "num-cores": 64}  # as which more rules' parts are compiled
+
+
+def build(b: gs.Builder, target: str | dict[str, Any], deterministic: bool) -> Any:
     if target == "cuda":
         from gscompile.emulation import emulate
 

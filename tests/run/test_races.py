@@ -28,7 +28,7 @@ import gscompile as gs
 from gscompile.ir import status
 from gscompile.schedules import cuda, llvm
 from gscompile.schedules.llvm.numbers import PARALLEL_POINTS
-from tests.run.test_guard_pages import TARGETS, Array, Fence, Say, build, in_child, slices_of
+from tests.run.test_guard_pages import MANY_CORES, TARGETS, Array, Fence, Say, build, in_child, slices_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="protects pages with Linux's mprotect")
 
@@ -283,7 +283,7 @@ def race(say: Say, target: str, bounds: str, names: Sequence[str], seconds: floa
         gs.set_num_threads(case.threads)
         b = gs.Builder("race")
         b.output(case.graph(b, b.input, {"bounds": bounds}))
-        module = build(b, target, False)
+        module = build(b, MANY_CORES if target == "llvm" and case.threads > 6 else target, False)
         rules |= {rule for _, rule in module.stats.kernels}
         fence = Fence(n % 2 == 0, 16)
         given = arrays(case, module, fence)

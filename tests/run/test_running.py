@@ -57,9 +57,8 @@ def spied(module: Any) -> list[list[int]]:
         calls.append([a.value or 0 for a in args if isinstance(a, ctypes.c_void_p)])
         return function(*args)
 
-    module._function = tvm_ffi.convert(recording)
-    for remembered in ("_fast_calls",):  # with the function
-        module.__dict__.pop(remembered, None)
+    module._loaded = tvm_ffi.convert(recording)
+    module._fast = None  # what was remembered of the function
     module.__call__ = module._call
     return calls
 

@@ -38,13 +38,18 @@ def numbers(shape: Any, dtype: str, reduction: str = "add") -> Array:
     return (x if np.dtype(dtype).kind != "u" else abs(x)).astype(dtype)
 
 
-def put(x: Any, n: Any, dtype: str, index: str = "int64", rows: tuple[Any, ...] = (), **options: Any) -> gs.Module:
+def put(
+    x: Any, n: Any, dtype: str, index: str = "int64", rows: tuple[Any, ...] = (), target: Any = "llvm", **options: Any
+) -> gs.Module:
     """A module that puts n rows into x."""
     b = gs.Builder("paths")
     width = x[1:]
     data, i = b.input("x", x, dtype), b.input("i", (n, *rows), index)
     b.output(b.put(data, i, b.input("s", (n, *width), dtype), **options))
-    return b.build()
+    return b.build(target)
+
+
+MANY_CORES = {"kind": "llvm", "num-cores": 64}
 
 
 def rule(m: gs.Module) -> str:
@@ -165,11 +170,21 @@ def test_points_sorted_by_owner(reduction: str) -> None:
         x, s = numbers((rows, width), "int32"), numbers((count, width), "int32")
         i = rng.integers(-rows - 1, rows + 1, count)
         kept = (-rows <= i) & (i < rows)
-        m = put((rows, width), count, "int32", reduction=reduction, bounds="fill", deterministic=True)
+        m = put(
+            (rows, width), count, "int32", reduction=reduction, bounds="fill", deterministic=True, target=MANY_CORES
+        )
         want = reduced(x, i[kept], s[kept], reduction)
         for threads in (7, 8, 64, 70):
             gs.set_num_threads(threads)
             assert_same(m(x, i, s), want)
+
+
+def test_a_machine_of_few_cores_does_without_that_code() -> None:
+    def text(cores: int) -> str:
+        target = {"kind": "llvm", "num-cores": cores}
+        return put(("n", 5), "k", "float32", reduction="add", deterministic=True, target=target).source("tir")
+
+    assert ["for share in" in text(n) for n in (1, 6, 7, 64)] == [False, False, True, True]
 
 
 class Visits:
@@ -221,7 +236,7 @@ def test_how_often_a_thread_looks_where_a_point_goes(width: int, want: str, look
     b = gs.Builder("visits")
     x, i = b.input("x", (rows, width), "int32"), b.input("i", (points,), "int64")
     b.output(b.put(x, i, b.input("s", (points, width), "int32"), reduction="add"))
-    m = b.build(rules=[visits])
+    m = b.build(MANY_CORES, rules=[visits])
     x_, s_ = numbers((rows, width), "int32"), numbers((points, width), "int32")
     i_ = np.random.default_rng(0).integers(0, rows, points)
     sums = reduced(x_, i_, s_, "add")
