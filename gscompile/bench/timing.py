@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 SLICE_MS = 20.0  # of one contender in one round
-SETTLED_MS, POLLS = 2.0, 250  # how long a process must be idle to be settled, and how often that is polled
+SETTLED_MS, POLLS = 20.0, 25  # how long a process must be idle to be settled, and how often that is polled: some systems
+# count the time of other threads in steps of 10 ms, so that ONNX Runtime's, which spin for 35 ms, seemed idle in 2
 Timer: TypeAlias = Callable[[int], float]
 """(number of calls) -> milliseconds of one."""
 

@@ -75,17 +75,22 @@ static int is_call(PyObject *make) {
            && PyDict_Check(PyTuple_GET_ITEM(make, 2));
 }
 
-PyDoc_STRVAR(add_doc, "add(inputs, out, numbers, in_place, brief, make, finish)\n--\n\n"
+PyDoc_STRVAR(add_doc, "add(inputs, out, numbers, workspace, in_place, brief, make, finish)\n--\n\n"
                       "Remember a good call; returns whether there was anything to add.  See _fastcall.pyi.");
 
 static PyObject *FastCall_add(FastCall *self, PyObject *args) {
     PyObject *inputs, *out, *numbers, *make, *finish;
     View views[MOST_INPUTS + 1];
     Signature *s = NULL;
+    Py_ssize_t workspace;
     int in_place, brief;
-    if (!PyArg_ParseTuple(args, "O!OO!ipOO:add", &PyTuple_Type, &inputs, &out, &PyTuple_Type, &numbers, &in_place, &brief, &make,
-                          &finish))
+    if (!PyArg_ParseTuple(args, "O!OO!nipOO:add", &PyTuple_Type, &inputs, &out, &PyTuple_Type, &numbers, &workspace, &in_place, &brief,
+                          &make, &finish))
         return NULL;
+    if (workspace < 0 || workspace > PY_SSIZE_T_MAX - ALIGNMENT) {
+        PyErr_Format(PyExc_ValueError, "no such number of bytes: %zd", workspace);
+        return NULL;
+    }
     if (make != Py_None && !PyArray_DescrCheck(make) && !is_call(make)) {
         PyErr_SetString(PyExc_TypeError, "make must be None, a NumPy dtype or (callable, args, kwargs)");
         return NULL;
@@ -101,6 +106,7 @@ static PyObject *FastCall_add(FastCall *self, PyObject *args) {
         return NULL;
     if (s == NULL)
         Py_RETURN_FALSE;
+    s->workspace = (size_t)workspace;
     s->in_place = in_place;
     s->brief = brief;
     s->make = make == Py_None ? NULL : Py_NewRef(make);

@@ -44,6 +44,7 @@ class FastCall:
         inputs: tuple[Any, ...],
         out: Any,
         numbers: tuple[int, ...],
+        workspace: int,
         in_place: int,
         brief: bool,
         make: np.dtype[Any] | tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None,
@@ -54,6 +55,7 @@ class FastCall:
 
         Args:
             numbers: the sizes that the function takes.
+            workspace: bytes of scratch memory.
             in_place: the input whose storage ``out`` may be; -1: none.
             brief: the GIL is kept while the kernel runs.
             make: how a call without ``out`` gets an array of ``out``'s shape: as NumPy storage of a dtype, or by a call;

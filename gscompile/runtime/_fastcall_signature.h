@@ -47,6 +47,7 @@ typedef struct Signature {
     int inputs, count; /* of arrays but the output; of the function's arguments */
     int in_place;      /* the input whose storage the output may be, or -1 */
     int brief;         /* other threads may as well wait for the kernel */
+    size_t workspace;  /* bytes */
     PyObject *make;    /* a result's NumPy dtype, or a tuple (callable, args, kwargs) that makes one, or NULL */
     PyObject *finish;  /* NULL, or what makes the caller's array of a NumPy result */
     TVMAny arguments[MOST_ARGUMENTS];
@@ -63,7 +64,7 @@ static void free_signature(Signature *s) {
 /* Fill in what the function is called with but for addresses, threads and flags. */
 static int set_arguments(Signature *s, PyObject *numbers) {
     Py_ssize_t sizes = PyTuple_GET_SIZE(numbers);
-    int at = s->inputs + 3; /* after inputs, output, status and workspace, which is none */
+    int at = s->inputs + 3; /* after inputs, output, status and workspace */
     if (at + sizes + 2 > MOST_ARGUMENTS) {
         PyErr_SetString(PyExc_ValueError, "too many sizes");
         return -1;
@@ -210,16 +211,20 @@ static int inside;
 static unsigned long leaver;
 static PyThread_type_lock parked;
 
-/* Runs the kernel; whether nothing was wrong.  One that found an index out of range has not changed an output that is an input. */
+/* Runs the kernel with scratch memory; whether nothing was wrong.  One that found an index out of range has not changed an output that is an input. */
 static int run_kernel(const Kernel *kernel, const Signature *s, const View *views, int64_t taken) {
     TVMAny arguments[MOST_ARGUMENTS], result = {0};
     int64_t status[MOST_STATUS];
     int failed;
+    char *scratch = NULL;
+    if (s->workspace > 0 && (scratch = PyMem_RawMalloc(s->workspace + ALIGNMENT - 1)) == NULL)
+        return 0;
     status[0] = 0;
     memcpy(arguments, s->arguments, sizeof(TVMAny) * (size_t)s->count);
     for (int k = 0; k <= s->inputs; ++k)
         arguments[k].value.pointer = views[k].address;
     arguments[s->inputs + 1].value.pointer = (uintptr_t)status;
+    arguments[s->inputs + 2].value.pointer = ((uintptr_t)scratch + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     arguments[s->count - 2].value.integer = *kernel->threads;
     arguments[s->count - 1].value.integer = taken;
     if (s->brief) {
@@ -234,6 +239,7 @@ static int run_kernel(const Kernel *kernel, const Signature *s, const View *view
         Py_END_ALLOW_THREADS
         --inside;
     }
+    PyMem_RawFree(scratch);
     return !failed && !status[0];
 }
 

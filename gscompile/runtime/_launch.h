@@ -1,5 +1,7 @@
 /* Parallel loops: their tasks, and the threads that run them.  Plain C11 and POSIX threads; nothing of Python or TVM is needed.
  *
+ * Who includes this defines _GNU_SOURCE first, for sched_getcpu.
+ *
  * Compiled code calls gs_launch for every parallel loop; before, it says by a launch without a body into how many tasks the loop is cut.
  * The tasks are dealt out one at a time to whoever asks for one, so that a thread whose core others use, or that is slow to wake
  * up, is not waited for: whoever is there does its part.  The calling thread works, too.
@@ -21,6 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 typedef struct {
     void *barrier; /* none */
@@ -32,7 +38,11 @@ typedef int (*GsBody)(int task, GsGroup *group, void *data);
 /* Calls task(job, k) for each k in [0, tasks), in any order, on any threads, and returns when all of them have returned. */
 typedef void (*GsParallelFor)(void *context, int64_t tasks, void (*task)(void *job, int64_t k), void *job);
 
-enum { SPIN_NS = 50000, STACK_BYTES = 2 << 20 };
+enum {
+    SPIN_NS = 50000,
+    MOST_PLACED = 8, /* helpers */
+    STACK_BYTES = 2 << 20,
+};
 
 /* How errors travel from the thread that met one to the calling thread: TVM keeps them by thread. */
 static struct {
@@ -108,9 +118,17 @@ static void gs_work(GsJob *job) {
 
 /* -- the own pool ----------------------------------------------------------------------------------------------------------- */
 
+typedef struct GsHelper {
+    pid_t thread;
+    int works, sleeps;
+    atomic_int cpu; /* where it last looked for work */
+    struct GsHelper *following;
+} GsHelper;
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t job, left; /* a job is there; a helper has left one */
+    GsHelper *helpers;        /* they stay as long as the process */
     GsJob *first;             /* jobs in the order in which they came */
     int limit, started, sleeping, waiting;
     atomic_uint jobs; /* so far: what a thread that looks for work watches */
@@ -121,6 +139,62 @@ static void gs_pause(void) {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
+#endif
+}
+
+static pid_t gs_thread_id(void) {
+#ifdef __linux__
+    return (pid_t)syscall(SYS_gettid);
+#else
+    return 0;
+#endif
+}
+
+/* The CPU that this thread is on, or -1. */
+static int gs_cpu(void) {
+#ifdef __linux__
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/* Helpers that may not run on the caller's CPU for a moment.
+ *
+ * A thread that is woken is often put on the CPU of who wakes it, and one that runs may be moved there while another CPU idles. It then
+ * waits there until the scheduler's next look, so that the caller of many short jobs does all of them alone: 0.62 ms for two tasks of
+ * 0.31, in whole runs of calls.  So it is woken where the caller is not, or moved away; right after, it may run anywhere again. */
+typedef struct {
+    int count;
+#ifdef __linux__
+    pid_t thread[MOST_PLACED];
+    cpu_set_t all[MOST_PLACED];
+#endif
+} GsPlaced;
+
+/* Sends helpers that sleep, or were last seen on this CPU, to others; the lock is held. */
+static void gs_place(GsPlaced *placed) {
+    placed->count = 0;
+#ifdef __linux__
+    int here = gs_cpu();
+    for (GsHelper *h = gs_own.helpers; h != NULL && here >= 0 && here < CPU_SETSIZE && placed->count < MOST_PLACED; h = h->following) {
+        if (!h->sleeps && (h->works || atomic_load(&h->cpu) != here))
+            continue;
+        cpu_set_t *all = &placed->all[placed->count], others;
+        if (sched_getaffinity(h->thread, sizeof *all, all) != 0 || !CPU_ISSET(here, all))
+            continue;
+        others = *all;
+        CPU_CLR(here, &others);
+        if (CPU_COUNT(&others) > 0 && sched_setaffinity(h->thread, sizeof others, &others) == 0)
+            placed->thread[placed->count++] = h->thread;
+    }
+#endif
+}
+
+static void gs_unplace(const GsPlaced *placed) {
+#ifdef __linux__
+    for (int k = 0; k < placed->count; ++k)
+        sched_setaffinity(placed->thread[k], sizeof placed->all[k], &placed->all[k]);
 #endif
 }
 
@@ -144,15 +218,21 @@ static GsJob *gs_open_job(void) {
 }
 
 static void *gs_help(void *nothing) {
+    GsHelper self = {.thread = gs_thread_id()};
     pthread_mutex_lock(&gs_own.lock);
+    self.following = gs_own.helpers;
+    gs_own.helpers = &self;
     for (;;) {
         unsigned seen = atomic_load(&gs_own.jobs);
+        atomic_store(&self.cpu, gs_cpu());
         GsJob *job = gs_open_job();
         if (job != NULL) {
             atomic_fetch_add(&job->helpers, 1);
+            self.works = 1;
             pthread_mutex_unlock(&gs_own.lock);
             gs_work(job);
             pthread_mutex_lock(&gs_own.lock);
+            self.works = 0;
             atomic_fetch_sub(&job->helpers, 1); /* the job may be gone from here on */
             if (gs_own.waiting > 0)
                 pthread_cond_broadcast(&gs_own.left);
@@ -160,11 +240,13 @@ static void *gs_help(void *nothing) {
         }
         pthread_mutex_unlock(&gs_own.lock);
         for (int64_t since = 0; atomic_load(&gs_own.jobs) == seen && !gs_spin(&since);)
-            ;
+            atomic_store(&self.cpu, gs_cpu());
         pthread_mutex_lock(&gs_own.lock);
         if (atomic_load(&gs_own.jobs) == seen) {
             ++gs_own.sleeping;
+            self.sleeps = 1;
             pthread_cond_wait(&gs_own.job, &gs_own.lock);
+            self.sleeps = 0;
             --gs_own.sleeping;
         }
     }
@@ -199,9 +281,12 @@ static void gs_run_own(GsJob *job) {
     *end = job;
     atomic_fetch_add(&gs_own.jobs, 1);
     int asleep = gs_own.sleeping < job->room ? gs_own.sleeping : job->room;
+    GsPlaced placed;
+    gs_place(&placed);
     pthread_mutex_unlock(&gs_own.lock);
     for (; asleep > 0; --asleep)
         pthread_cond_signal(&gs_own.job);
+    gs_unplace(&placed);
 
     gs_work(job);
 
@@ -380,6 +465,7 @@ static void gs_forked(void) {
     gs_own.lock = lock;
     gs_own.job = gs_own.left = condition;
     gs_own.first = NULL;
+    gs_own.helpers = NULL;
     gs_own.started = gs_own.sleeping = gs_own.waiting = 0;
     atomic_store(&gs_pool, NULL);
 }

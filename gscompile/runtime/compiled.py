@@ -91,8 +91,8 @@ class CompiledFunction:
         self._explain = explain
         self._status = _ThreadStatus(interface.status_length)
         self._device_constants: dict[Device, list[View]] = {}
-        # a call runs on the CPU and needs neither scratch memory nor constants
-        self._plain = interface.device == "cpu" and interface.workspace == 0 and not constants
+        # a call runs on the CPU and needs no constants
+        self._plain = interface.device == "cpu" and not constants
         # made at the first call.  Two threads may both do so; a lock would stay locked in a process forked meanwhile
         self._loaded: Any = None
         self._fast: FastCalls | None = None
@@ -188,7 +188,7 @@ class CompiledFunction:
 
         record: Status
         with Inside():
-            if self._plain:
+            if self._plain and extents.workspace == 0:
                 record = self._status.record
                 launch(self._status.address, 0)
             else:
@@ -248,7 +248,7 @@ class CompiledFunction:
         """A call was found good, with every array used as it is."""
         fast = self._fast_calls
         if fast is not None and not self._is_long(extents):
-            fast.add(inputs, out, extents.numbers, self._interface.in_place.get(0), extents.work < BRIEF)
+            fast.add(inputs, out, extents, self._interface.in_place.get(0), extents.work < BRIEF)
             self.__call__ = fast.called
 
 

@@ -28,6 +28,7 @@ from gscompile.errors import MissingExtraError
 from gscompile.ir.types import DType
 from gscompile.runtime import arrays
 from gscompile.runtime.extension import extension
+from gscompile.runtime.interface import Extents
 from gscompile.runtime.threads import COUNT_AT
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class FastCalls:
     """The call signatures of a module, and calls that look among them first.
 
     Args:
-        function: the compiled one; its arguments are inputs, output, status, workspace (none), sizes, threads, flags.
+        function: the compiled one; its arguments are inputs, output, status, workspace, sizes, threads, flags.
         status: words of its status record.
         dtype: of its output.
         slow: what is called where no signature fits, with the arguments of the call.
@@ -71,12 +72,12 @@ class FastCalls:
         bound: Answer = extension.FastBound(self._fast, tuple(inputs), out, slow)
         return bound
 
-    def add(self, inputs: Sequence[Any], out: Any, numbers: Sequence[int], in_place: int | None, brief: bool) -> None:
+    def add(self, inputs: Sequence[Any], out: Any, extents: Extents, in_place: int | None, brief: bool) -> None:
         """Remember a call that was found good, if all its arrays can be read in C.
 
         Args:
             out: the output's array; NumPy storage where the result is a JAX array.
-            numbers: the sizes that the function takes.
+            extents: what follows from the shapes.
             in_place: the input whose storage ``out`` may be.
             brief: it takes so little time that other threads wait meanwhile: to let them run costs 0.05 us.
         """
@@ -84,7 +85,7 @@ class FastCalls:
             return
         make, finish = self._result(inputs, tuple(out.shape))
         place = -1 if in_place is None else in_place
-        if self._fast.add(tuple(inputs), out, tuple(numbers), place, brief, make, finish):
+        if self._fast.add(tuple(inputs), out, extents.numbers, extents.workspace, place, brief, make, finish):
             self._count += 1
             self.called = self._fast
 

@@ -421,6 +421,30 @@ def test_interrupts_are_not_swallowed(take: Any) -> None:
         take(Array(X), INDEX, out=np.empty((4, 3), np.float32))
 
 
+@pytest.mark.parametrize("sizes", [(40, 60_000), ("m", "n")], ids=["fixed", "symbolic"])
+def test_scratch_memory(sizes: Any) -> None:
+    """Partial results need some; the extension allocates it, as much as the sizes of the call want."""
+    m, n = sizes
+    b = gs.Builder("sums")
+    b.output(
+        b.put(
+            b.input("x", (m,), "float32"), b.input("i", (n,), "int64"), b.input("src", (n,), "float32"), reduction="add"
+        )
+    )
+    sums = b.build("llvm")
+    assert sums.stats.workspace_bytes != 0
+    shapes = [sizes] if isinstance(m, int) else [(40, 60_000), (30, 100), (7, 500_000)]
+    for rows, points in shapes:
+        x, index, src = np.ones(rows, "float32"), np.arange(points) % rows, np.ones(points, "float32")
+        want = 1 + np.bincount(index, minlength=rows).astype("float32")
+        for _ in range(3):
+            assert np.array_equal(sums(x, index, src), want)
+    assert len(sums._fast_calls) == len(shapes)
+    called = []
+    sums._run = lambda *args: called.append(args)  # what the slow path does
+    assert np.array_equal(sums(x, index, src), want) and not called
+
+
 def test_wrong_arguments_of_the_extension() -> None:
     assert extension is not None
     fast = extension.FastCall(1, 1, None, 1, 1, print)
@@ -430,14 +454,16 @@ def test_wrong_arguments_of_the_extension() -> None:
         extension.FastCall(1)
     for make in (7, (print,), (print, 1, {}), (print, (), 1)):
         with pytest.raises(TypeError, match="make must be"):
-            fast.add((X,), X.copy(), (), -1, True, make, None)
+            fast.add((X,), X.copy(), (), 0, -1, True, make, None)
     out = np.empty(3)
-    assert not fast.add((X,), X.tolist(), (), -1, True, None, None)  # no array
-    assert not fast.add((X,) * 40, out, (), -1, True, None, None)  # too many of them
-    assert not fast.add((X,), out, (0,) * 70, -1, True, None, None)
-    assert not fast.add((X,), out, ("n",), -1, True, None, None)
-    assert not fast.add((X,), locked(np.empty(3)), (), -1, True, None, None)
-    assert not fast.add((X.reshape((1,) * 7 + X.shape),), out, (), -1, True, None, None)  # no module has nine axes
+    with pytest.raises(ValueError, match="no such number of bytes: -1"):
+        fast.add((X,), X.copy(), (), -1, -1, True, None, None)
+    assert not fast.add((X,), X.tolist(), (), 0, -1, True, None, None)  # no array
+    assert not fast.add((X,) * 40, out, (), 0, -1, True, None, None)  # too many of them
+    assert not fast.add((X,), out, (0,) * 70, 0, -1, True, None, None)
+    assert not fast.add((X,), out, ("n",), 0, -1, True, None, None)
+    assert not fast.add((X,), locked(np.empty(3)), (), 0, -1, True, None, None)
+    assert not fast.add((X.reshape((1,) * 7 + X.shape),), out, (), 0, -1, True, None, None)  # no module has nine axes
     with pytest.raises(ValueError, match="incorrect name"):
         extension.register(int, new_capsule(1, b"another", None), (), True, None, False)
     check = print, None, None

@@ -12,6 +12,7 @@ import pytest
 
 RUNTIME = Path(__file__).parents[2] / "gscompile" / "runtime"
 PROGRAM = r"""
+#define _GNU_SOURCE
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/wait.h>
