@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 SLICE_MS = 20.0  # of one contender in one round
-SETTLED_MS, POLLS = 20.0, 25  # how long a process must be idle to be settled, and how often that is polled: some systems
-# count the time of other threads in steps of 10 ms, so that ONNX Runtime's, which spin for 35 ms, seemed idle in 2
+SETTLED_MS, POLLS = 20.0, 25  # how long a process must be idle to be settled, and how often that is polled
 Timer: TypeAlias = Callable[[int], float]
 """(number of calls) -> milliseconds of one."""
 
@@ -65,7 +64,10 @@ def _after(before: Callable[[], Any], run: Callable[[], Any]) -> float:
 
 
 def settle() -> None:
-    """Wait until this process's threads, some of which wait for more work by spinning for up to 0.2 s, have fallen asleep."""
+    """Wait until this process's threads, some of which wait for more work by spinning for up to 0.2 s, have fallen asleep.
+
+    Some systems count the time of other threads in steps of 10 ms: in 2 ms, ONNX Runtime's, which spin for 35, seemed idle.
+    """
     for _ in range(POLLS):
         before = time.process_time()
         time.sleep(SETTLED_MS / 1e3)

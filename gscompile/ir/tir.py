@@ -399,6 +399,12 @@ def let(name: str, value: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
     return seq(tirx.Bind(v, value), body(v))
 
 
+def lets(name: str, values: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """The same for several values: ``name0``, ``name1`` and so on."""
+    variables = [tirx.Var(f"{name}{k}", dtype_of(x)) for k, x in enumerate(values)]
+    return seq(*map(tirx.Bind, variables, values), body(variables))
+
+
 def bind(variable: Var, value: Expr) -> Stmt:
     """Give a variable its value, for the statements that follow."""
     return tirx.Bind(variable, value)

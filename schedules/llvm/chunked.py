@@ -114,7 +114,15 @@ class _RowStream:
         return self.scatter.cells(lo, hi, body)
 
     def add(self, partials: Buffer, chunk: Expr, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
-        return RowTotals(self.scatter, partials, (chunk,)).add_owned(first, last, lo, hi)
+        into, ctx = RowTotals(self.scatter, partials, (chunk,)), self.scatter.ctx
+        if has_one_owner(ctx):
+            return into.add_all(first, last)
+        return T.if_(hi - lo == ctx.sizes(self.extent), into.add_all(first, last), into.add_owned(first, last, lo, hi))
+
+
+def has_one_owner(ctx: Context) -> bool:
+    """Whether a chunk is never shared: on a machine of few cores there is no code for that, however many threads there are."""
+    return ctx.target.cores is not None and ctx.target.cores < 2 * MIN_PARTIALS
 
 
 def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> Stmt:
@@ -163,6 +171,8 @@ class _Chunks:
             lo, hi = T.quotient(total * t, threads), T.quotient(total * (t + 1), threads)
             return T.for_range(lo, hi, lambda u: self.numbered(u, owners), "unit")
 
+        if has_one_owner(self.ctx):
+            return slabs(T.const(1))
         return T.let("owners", T.maximum(T.quotient(self.ctx.threads, self.chunks), T.const(1)), slabs)
 
     def numbered(self, u: Expr, owners: Expr) -> Stmt:

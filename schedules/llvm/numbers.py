@@ -157,9 +157,20 @@ WIDE_AXIS = 64
 """Extent from which an axis gives every thread enough to own."""
 
 MIN_SCANNING_THREADS = 8
-"""Threads from which each scans all points for single elements that it owns.
+"""Threads from which each scans all points for the narrow rows that it owns.
 
-Two mispredict every second point and take 4.7 ns per point, where one alone takes 1.5.
+Single elements: two threads mispredict every second point and take 4.7 ns per point, where one alone takes 1.5.  Two that make
+lists take 1.3 to 1.6 ns for rows of 4 to 16 bytes in the L2 cache, where one alone takes 0.5 to 0.7.
+"""
+
+NARROW_ROW_BYTES = 64
+"""Bytes of a row up to which one thread alone is as fast as two that scan.  62 KB of rows of 64: 1.5 ns a point, two 2.0."""
+
+CACHED_BYTES = 8 << 20
+"""Bytes of rows up to which a thread's accesses overlap so far that scanning costs more than waiting for them.
+
+Rows of 4 to 16 bytes, ns a point of two threads that scan and of one alone: 4 MB 2.5 to 2.9 and 1.1 to 1.8, 8 MB 2.7 and 1.9,
+16 MB 5.4 and 7.5, 125 MB 7.4 and 11.4.
 """
 
 # -- privatised accumulators (privatised.py, chunked.py): these decide how sums of floats round

@@ -1,5 +1,8 @@
 """Scatters of rows: each thread owns some rows of the output, and works through a list of the points that go there.
 
+Where rows are narrow and all of them stay in a cache, one thread adds all points without a list in less time than it takes
+each thread to make its own.
+
 The list holds the points of a block that the thread owns, in their order; it is made without branches, which would be
 mispredicted for half of the points, and tells which rows of src and of the output to prefetch.
 """
@@ -10,20 +13,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import product
+from gscompile.ir.dims import dim_max, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import partition_pays
+from gscompile.schedules.llvm.costs import partition_pays, pays
 from gscompile.schedules.llvm.kernels import copy_row, prefetch_row, store_fence, with_kernels
-from gscompile.schedules.llvm.numbers import NON_TEMPORAL_BYTES, POINT_BLOCK, ROW_PREFETCH_DISTANCE
+from gscompile.schedules.llvm.numbers import (
+    CACHED_BYTES,
+    MIN_SCANNING_THREADS,
+    NARROW_ROW_BYTES,
+    NON_TEMPORAL_BYTES,
+    POINT_BLOCK,
+    ROW_PREFETCH_DISTANCE,
+)
 from gscompile.schedules.llvm.partition import Partition
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.llvm.staged import RowScatter, base, blocks, short_list
 from gscompile.schedules.loops import nested, unravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import copied
+
+
+def one_thread_pays(s: RowScatter) -> Expr | bool:
+    """Whether one thread that adds all points in their order is faster than several of which each scans all of them."""
+    table, row = s.rows * s.width * s.acc.itemsize, s.width * s.acc.itemsize
+    near = pays(s.ctx, (CACHED_BYTES - table, 0), (NARROW_ROW_BYTES - row, 0))
+    if near is False or (s.ctx.target.cores is not None and s.ctx.target.cores < MIN_SCANNING_THREADS):
+        return near
+    few = s.ctx.threads < MIN_SCANNING_THREADS
+    return few if near is True else T.all_of([near, few])
 
 
 class OwnedRows:
@@ -45,9 +65,13 @@ class OwnedRows:
     def statement(self, s: RowScatter) -> Stmt:
         """The scatter, whatever its sizes."""
         rows = _Rows.of(s)
+        alone = one_thread_pays(s)
+        if alone is True:
+            return with_kernels(rows.in_order())
         index_scan = shared_range(s.ctx, s.rows, s.nest.work, rows.index_scan)
         sorting = partition_pays(s.ctx, s.points) if self.sorts else False
-        return with_kernels(T.if_(sorting, rows.partitioned(), index_scan) if sorting is not False else index_scan)
+        shared = T.if_(sorting, rows.partitioned(), index_scan) if sorting is not False else index_scan
+        return with_kernels(shared if alone is False else T.if_(alone, rows.in_order(), shared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +89,14 @@ class RowTotals:
 
     def add(self, p: Expr, r: Expr) -> Stmt:
         """What a point does to its row."""
+        return self.add_at(p, unravel(r, self.scatter.leading, self.scatter.ctx.sizes))
+
+    def add_at(self, p: Expr, lead: list[Expr]) -> Stmt:
+        """The same, by the row's coordinates."""
         s = self.scatter
-        row = [*self.chunk, *unravel(r, s.leading, s.ctx.sizes)]
 
         def cell(w: list[Expr]) -> Stmt:
-            c = [*row, *w]
+            c = [*self.chunk, *lead, *w]
             return T.store(self.totals, c, s.combine(T.load(self.totals, *c), s.source(p, w)))
 
         return nested("w", s.ctx.sizes.shape(s.nest.window), cell)
@@ -81,6 +108,30 @@ class RowTotals:
         width = s.ctx.sizes(s.width)
         reads = [(self.totals, row), *s.rows_read(p)]
         return T.seq(*(prefetch_row(T.address_of(buf, *at), width * T.itemsize(buf)) for buf, at in reads))
+
+    def add_all(self, first: Expr, last: Expr) -> Stmt:
+        """Add the points ``[first, last)`` to all rows, in their order: what one thread alone does."""
+        s = self.scatter
+        flag = Flag(s.nest.check)
+        extents = s.ctx.sizes.shape(s.leading)
+
+        def point(p: Expr) -> Stmt:
+            grid = s.grid(p)
+            starts, ok = s.nest.starts(grid)
+
+            def taken(at: list[Expr]) -> Stmt:
+                lead = s.nest.cell(at, grid, s.no_window)[: len(s.leading)]
+                inside = [c for x, n in zip(lead, extents, strict=True) for c in (T.const(0) <= x, x < n)]
+                # where there is a check, starts are clamped into their axes
+                return T.if_(T.all_of([ok, *(inside if s.nest.check is None else [])]), self.add_at(p, lead))
+
+            return T.seq(flag.test(grid), T.lets("start", starts, taken))
+
+        loop = T.for_range(first, last, point, "p")
+        if s.nest.check is None:
+            return loop
+        some = T.all_of(n > 0 for n in extents if T.constant_value(n) is None or T.constant_value(n) == 0)
+        return flag.around(T.if_(some, loop, T.if_(first < last, flag.note(T.const(1)))))
 
     def add_owned(self, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
         """Of the points ``[first, last)`` add those that go to rows ``[lo, hi)``, in their order."""
@@ -188,6 +239,17 @@ class _Rows:
         """The rows ``[lo, hi)``, by an index scan."""
         added = self.into.add_owned(T.const(0), self.scatter.ctx.sizes(self.scatter.points), lo, hi)
         return T.seq(self.start(lo, hi), added, self.finish(lo, hi) if self.widened else None)
+
+    def in_order(self) -> Stmt:
+        """All rows, the points added by one thread.
+
+        What comes before and after is shared where most rows get no point, and not where that thread would have to fetch half of
+        the rows from another core's cache: 30,000 rows of 32 bytes, 200,000 points: 0.22 ms, and 0.40 if it is shared.
+        """
+        s = self.scatter
+        untouched = dim_max(s.rows - s.points, 0) * s.width
+        start, end = (shared_range(s.ctx, s.rows, untouched, body) for body in (self.start, self.finish))
+        return T.seq(start, self.into.add_all(T.const(0), s.ctx.sizes(s.points)), end if self.widened else None)
 
     def partitioned(self) -> Stmt:
         """All rows, the points sorted by owner."""

@@ -224,13 +224,7 @@ class PointLoops:
         nest = self.slab.nest
         grid = [at["index", j] for j in nest.op.addressing.map.grid_axes]
         starts, ok = nest.starts(grid)
-
-        def named(k: int, names: list[Expr]) -> Stmt:
-            if k < len(starts):
-                return T.let(f"start{k}", starts[k], lambda v: named(k + 1, [*names, v]))
-            return self.taken(at, grid, names, ok)
-
-        return named(0, [])
+        return T.lets("start", starts, lambda names: self.taken(at, grid, names, ok))
 
     def taken(self, at: Position, grid: list[Expr], starts: list[Expr], ok: Expr | None) -> Stmt:
         """The slice that begins at ``starts``, if it is not dropped and may be in the slab."""

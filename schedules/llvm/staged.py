@@ -104,11 +104,21 @@ class RowScatter:
     def cells(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """``body(coordinates)`` for the cells of rows ``[lo, hi)``."""
 
-        def row(r: Expr) -> Stmt:
-            lead = unravel(r, self.leading, self.ctx.sizes)
+        *outer, last = self.ctx.sizes.shape(self.leading)
+        n = T.maximum(last, T.const(1))
+
+        def row(lead: list[Expr]) -> Stmt:
             return nested("w", self.ctx.sizes.shape(self.nest.window), lambda w: body([*lead, *w]))
 
-        return T.for_range(lo, hi, row, "row")
+        def run(o: Expr) -> Stmt:
+            """Rows that differ on the last leading axis only: to find one costs a division."""
+            lead, skipped = unravel(o, self.leading[:-1], self.ctx.sizes), o * last
+            begin, end = T.maximum(lo - skipped, T.const(0)), T.minimum(hi - skipped, last)
+            return T.for_range(begin, end, lambda k: row([*lead, k]), "row")
+
+        if not outer:
+            return T.for_range(lo, hi, lambda k: row([k]), "row")
+        return T.for_range(T.quotient(lo, n), T.quotient(hi + n - 1, n), run, "run")
 
     def rows_read(self, p: Expr) -> list[tuple[Buffer, list[Expr]]]:
         """Where the rows begin that a point reads."""
