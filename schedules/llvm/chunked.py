@@ -55,6 +55,8 @@ class Chunked:
         per_cell, least = POINTS_PER_PARTIAL_CELL, STREAMED_BYTES // nest.dtype.itemsize
         if not nest.window and assumed(stream.extent) < WIDE_AXIS:
             per_cell, least = POINTS_PER_NARROW_CELL, PARALLEL_POINTS
+        if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
+            return None  # whatever the other sizes
         count = chunks(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
         worth = pays(ctx, (count, MIN_PARTIALS), (elements, least))
         if worth is False:
@@ -131,7 +133,8 @@ def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> St
         partials = ctx.workspace(f"{nest.name}_partials", (count, *nest.shape), acc)
         return _Chunks(nest, ctx, stream, count, chunk_count, acc, partials).statement()
 
-    return T.let("chunks", T.maximum(ctx.sizes(count), T.const(1)), statement)
+    # hidden: code that cannot be reached for the sizes that are known, TVM simplifies until it divides by zero
+    return T.let("chunks", T.hidden(T.maximum(ctx.sizes(count), T.const(1))), statement)
 
 
 @dataclass(frozen=True, slots=True)

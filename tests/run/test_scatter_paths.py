@@ -252,6 +252,22 @@ def test_how_often_a_thread_looks_where_a_point_goes(rows: int, width: int, want
     assert found == pytest.approx(looks, rel=0.01)
 
 
+@pytest.mark.parametrize("points", [1, 8, 15, 16, 17, 40])
+def test_few_points_and_sizes_that_a_call_tells(points: int) -> None:
+    """TVM once divided by zero in code that such sizes cannot reach."""
+    for shape, depth in (((13, "n"), 1), (("m", "k", "n"), 2)):
+        b = gs.Builder("few")
+        x, i = b.input("x", shape, "float32"), b.input("i", (points, depth), "int32")
+        src = b.input("src", (points, "n"), "float32")
+        b.output(b.scatter_nd(x, i, src, reduction="max"))
+        x_ = np.zeros((13, 11, 15)[: len(shape)], "float32")
+        src_ = numbers((points, x_.shape[-1]), "float32")
+        i_ = np.random.default_rng(points).integers(0, 11, (points, depth), "int32")
+        want = x_.copy()
+        np.maximum.at(want, tuple(i_.T), src_)
+        assert_same(b.build("llvm")(x_, i_, src_), want)
+
+
 # -- every reduction and type -----------------------------------------------------------------------------------------
 
 
