@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from gscompile.compiler import disk_cache
@@ -20,6 +22,7 @@ from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.compiled import CompiledFunction
 from gscompile.runtime.interface import Argument, Interface
 from gscompile.runtime.pools import loaded
+from gscompile.runtime.threads import get_num_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,27 @@ class Module(CompiledFunction):
         count = len(self.stats.kernels)
         return f"{count} kernel{'s' * (count != 1)}"
 
+    def explain(self, **sizes: int) -> str:
+        """Why each kernel is carried out as it is: its rule, and where rules chose by estimated times, facts, estimates, choice.
+
+        Args:
+            sizes: values of symbolic sizes, by name; where they are not given, formulas are printed.
+
+        Raises:
+            ArgumentError: there is no such size, or it is negative.
+        """
+        symbols = self._summary.symbols
+        if wrong := [n for n, v in sizes.items() if n not in symbols or isinstance(v, bool) or not is_size(v)]:
+            raise ArgumentError(
+                f"explain: {', '.join(wrong)}: symbolic sizes of {self.name} are {', '.join(symbols) or 'none'}, and not negative"
+            )
+        lowered, threads = self._recipe.lowered(), get_num_threads()
+        lines = [f"{self.name} for {self._recipe.target}, {threads} thread{'s' * (threads != 1)}"]
+        for name, rule in lowered.summary.stats.kernels:
+            lines.append(f"{name}: {rule}")
+            lines += [indent(d.text(sizes, threads), "  ") for d in lowered.decisions if d.nest == name]
+        return "\n".join(lines)
+
     def source(self, kind: str = "tir") -> str:
         """The code at one stage: ``tir``; ``llvm`` and ``asm`` (of the host part, on cuda); ``cuda`` and ``ptx``.
 
@@ -166,6 +190,14 @@ class Module(CompiledFunction):
 
 def _loaded(graph: Graph, target: Target, rules: Sequence[Any], deterministic: bool) -> Module:
     return build(graph, target, rules=rules, deterministic=deterministic)
+
+
+def is_size(x: object) -> bool:
+    """Whether x is an int, NumPy's too, that is not negative."""
+    try:
+        return operator.index(x) >= 0  # type: ignore[arg-type]
+    except TypeError:
+        return False
 
 
 def interface(graph: Graph, summary: Summary, target: Target) -> Interface:

@@ -8,6 +8,7 @@ The package is ``gscompile.schedules`` wherever gscompile imports it, so that a 
 """
 
 from gscompile.schedules.choose import schedule
+from gscompile.schedules.decisions import Decision
 from gscompile.schedules.rule import Checked, Context, Rule, Target
 
-__all__ = ["Checked", "Context", "Rule", "Target", "schedule"]
+__all__ = ["Checked", "Context", "Decision", "Rule", "Target", "schedule"]

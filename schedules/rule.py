@@ -23,6 +23,10 @@ from gscompile.ir.dims import Shape
 from gscompile.ir.nests import Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
+from gscompile.schedules.decisions import Condition, Decision
+
+ASSUMED_CORES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Threads that a call may have, where a target does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Target:
         vector_bytes: width of one vector register, or of one memory access of a cuda thread.
         arch: LLVM's CPU name, or ``sm_90``.
         l2_bytes: of a core's L2 cache (llvm); None where it is not known.
+        l3_bytes: of the L3 cache that cores share (llvm); None where it is not known.
         cores: that threads run on (llvm); None where it is not known.
     """
 
@@ -41,6 +46,7 @@ class Target:
     vector_bytes: int
     arch: str
     l2_bytes: int | None = None
+    l3_bytes: int | None = None
     cores: int | None = None
 
 
@@ -56,6 +62,7 @@ class Context:
         workspace: (name, shape, dtype) -> a buffer of scratch memory, aligned to 64 bytes, alive during the call.
         deterministic: results must not depend on the order in which threads run.
         choices: a tuner's values for the free choices that rules expose, by name.
+        decisions: what was decided by estimated times, for ``m.explain()``.
     """
 
     target: Target
@@ -65,6 +72,19 @@ class Context:
     workspace: Callable[[str, Shape, DType], Buffer]
     deterministic: bool = False
     choices: Mapping[str, Any] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def decided(self, decision: Decision) -> Decision:
+        """The same, noted once."""
+        if decision not in self.decisions:
+            self.decisions.append(decision)
+        return decision
+
+    def least(self, decision: Decision, way: str) -> Condition:
+        """Whether a way takes the least time, for as many threads as a call has on this target."""
+        cores = self.target.cores
+        counts = range(1, cores + 1) if cores else ASSUMED_CORES
+        return decision.least(way, self.sizes, self.threads, counts)
 
 
 @dataclass(frozen=True, slots=True)

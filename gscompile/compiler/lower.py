@@ -32,7 +32,7 @@ from gscompile.ir.pairs import without_complex
 from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
 from gscompile.ir.words import in_words
-from gscompile.schedules import Checked, Context, Rule, schedule
+from gscompile.schedules import Checked, Context, Decision, Rule, schedule
 
 WORKSPACE_ALIGN = 64
 TERMS = 8
@@ -101,12 +101,14 @@ class Lowered:
     Attributes:
         parts: the functions that it calls, where it has many nests; see :mod:`gscompile.compiler.parts`.
         graph: as it was given, complex values included.
+        decisions: what its rules chose by estimated times.
     """
 
     func: PrimFunc
     parts: Mapping[GlobalVar, PrimFunc]
     graph: Graph
     summary: Summary
+    decisions: tuple[Decision, ...] = ()
 
     @property
     def module(self) -> Any:
@@ -417,7 +419,8 @@ class Lowering:
         inputs = {id(v): n for n, v in enumerate(self.given.inputs)}
         checks = tuple(values[id(self.origin[id(v)])] for v in self.checks)
         in_place = {k: inputs[id(self.origin[id(v)])] for k, v in self.plan.in_place.items()}
-        return Lowered(func, functions, self.given, Summary(symbols, checks, in_place, self.work, stats))
+        summary = Summary(symbols, checks, in_place, self.work, stats)
+        return Lowered(func, functions, self.given, summary, tuple(self.context.decisions))
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""

@@ -98,8 +98,19 @@ def in_range(value: Expr, size: Expr, count: Expr, negative: bool, sliced: bool)
 
 
 def clamped(v: Expr, count: Expr) -> Expr:
-    """The nearest valid start."""
-    return T.maximum(T.minimum(_as_read(v), count - 1), T.const(0))
+    """The nearest valid start.
+
+    A number counted from the end, if it was negative, is below a bound that is known, so that a code generator would leave that
+    bound out for those, and may load the index twice, for the sign and for the number.
+    """
+    if not T.loads_of(v):
+        return T.maximum(T.minimum(v, count - 1), T.const(0))
+    return inside(T.maximum(_as_read(v), T.const(0)), _unknown(count))
+
+
+def _unknown(count: Expr) -> Expr:
+    """A count of which the code generator knows nothing."""
+    return count if T.constant_value(count) is None else T.opaque(count)
 
 
 def inside(v: Expr, count: Expr) -> Expr:
@@ -141,8 +152,7 @@ def resolve(
             start = T.once(value, lambda v: T.floormod(T.cast("int64", v), safe))
         # A remainder is made of the value and its quotient, and a code generator may load the value twice for them; if it
         # knew the bound, it would find the remainder below it, and leave the clamp out.
-        count = safe if T.constant_value(safe) is None else T.opaque(safe)
-        return Start(inside(start, count) if T.loads_of(value) else start, None)
+        return Start(inside(start, _unknown(safe)) if T.loads_of(value) else start, None)
     v = wrapped(value, size, negative, sliced)
     if policy is Bounds.TRUST or (policy is Bounds.RAISE and checked is When.BEFORE and not T.loads_of(v)):
         return Start(v, None)

@@ -830,6 +830,14 @@ def extents(buf: Buffer) -> list[Expr]:
     return [int64(d) for d in buf.ty.shape]
 
 
+def size_of(buf: Buffer) -> Expr:
+    """Bytes of all elements of a buffer."""
+    total = const(itemsize(buf))
+    for n in extents(buf):
+        total = total * n
+    return total
+
+
 def serial_device(
     func: PrimFunc, atomic: Callable[[str, Buffer, list[Expr], Expr], Stmt], backward: bool = False
 ) -> PrimFunc:

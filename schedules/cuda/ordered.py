@@ -94,7 +94,7 @@ class _Ordered:
     @staticmethod
     def of(nest: ScatterNest, ctx: Context, owned: Owned) -> _Ordered:
         op, shape = nest.op, nest.shape or (1,)
-        acc = op.reduction.accumulator(nest.dtype)
+        acc = op.accumulator(nest.dtype)
         totals = nest.out if acc == nest.dtype else ctx.workspace(f"{nest.name}_totals", shape, acc)
         counts = ctx.workspace(f"{nest.name}_counts", shape, DTYPES["int32"]) if op.counts else None
         return _Ordered(nest, ctx, owned, acc, totals, counts)

@@ -96,7 +96,7 @@ class Direct:
         base = copy_base(nest, ctx, nest.out, nest.dtype)
         if op.reduction.replaces:
             return T.seq(base, move(nest, ctx))
-        acc = op.reduction.accumulator(nest.dtype)
+        acc = op.accumulator(nest.dtype)
 
         def put(p: Point) -> Stmt:
             value = cast(nest.src(p.grid, p.window), nest.dtype, acc)
@@ -230,7 +230,7 @@ class _Atomic:
 
         def cell(c: list[Expr]) -> Stmt:
             hits = None if counts is None else T.load(counts, *slice_of(nest, c))
-            total = cast(T.load(self.totals, *storage(c)), self.wide, nest.op.reduction.accumulator(nest.dtype))
+            total = cast(T.load(self.totals, *storage(c)), self.wide, nest.op.accumulator(nest.dtype))
             return T.store(nest.out, storage(c), nest.op.finish(nest.dtype, total, hits))
 
         return over_cells(self.ctx, nest.shape, cell)

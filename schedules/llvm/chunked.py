@@ -21,14 +21,16 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.llvm.check import if_valid
 from gscompile.schedules.llvm.column_scatter import ColumnScatter
-from gscompile.schedules.llvm.costs import chunks, pays
+from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import (
+    CHUNKED_ELEMENTS,
     MAX_PARTIALS,
     MIN_PARTIALS,
     PARALLEL_POINTS,
     POINTS_PER_NARROW_CELL,
     POINTS_PER_PARTIAL_CELL,
+    POINTS_PER_ROW_CELL,
     STREAMED_BYTES,
     WIDE_AXIS,
 )
@@ -45,6 +47,10 @@ class Chunked:
 
     name = "chunked"
 
+    def __init__(self, always: bool = False) -> None:
+        """``always``: wherever it can be used, whatever it is estimated to take."""
+        self.always = always
+
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not separable(nest, ctx):
             return None
@@ -52,13 +58,18 @@ class Chunked:
         if stream is None:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
-        per_cell, least = POINTS_PER_PARTIAL_CELL, STREAMED_BYTES // nest.dtype.itemsize
-        if not nest.window and assumed(stream.extent) < WIDE_AXIS:
+        if isinstance(stream, _RowStream):
+            per_cell, least = POINTS_PER_ROW_CELL, CHUNKED_ELEMENTS
+        elif assumed(stream.extent) < WIDE_AXIS:
             per_cell, least = POINTS_PER_NARROW_CELL, PARALLEL_POINTS
+        else:
+            per_cell, least = POINTS_PER_PARTIAL_CELL, STREAMED_BYTES // nest.dtype.itemsize
         if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
             return None  # whatever the other sizes
-        count = chunks(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
+        count = chunk_count(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
         worth = pays(ctx, (count, MIN_PARTIALS), (elements, least))
+        if worth is not False and isinstance(stream, _RowStream) and not self.always:
+            worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))
         if worth is False:
             return None
         stmt = with_kernels(_chunked(nest, ctx, stream, count))
@@ -129,7 +140,7 @@ def has_one_owner(ctx: Context) -> bool:
 
 def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> Stmt:
     def statement(chunk_count: Expr) -> Stmt:
-        acc = nest.op.reduction.accumulator(nest.dtype)
+        acc = nest.op.accumulator(nest.dtype)
         partials = ctx.workspace(f"{nest.name}_partials", (count, *nest.shape), acc)
         return _Chunks(nest, ctx, stream, count, chunk_count, acc, partials).statement()
 
@@ -158,13 +169,7 @@ class _Chunks:
 
     def statement(self) -> Stmt:
         """All chunks, and the sums over them."""
-        added = T.parallel(self.ctx.threads, self.share)
-        if isinstance(self.count, int):
-            return T.seq(added, self.totals(self.count))
-        totals = self.totals(MAX_PARTIALS)
-        for fewer in range(MAX_PARTIALS - MIN_PARTIALS, 0, -MIN_PARTIALS):
-            totals = T.if_(self.chunks <= fewer, self.totals(fewer), totals)
-        return T.seq(added, totals)
+        return T.seq(T.parallel(self.ctx.threads, self.share), self.totals())
 
     def share(self, t: Expr) -> Stmt:
         """One thread's part: of each chunk as many slabs as there are threads for it."""
@@ -199,8 +204,9 @@ class _Chunks:
 
         return T.seq(clear, T.let("first", begin, add))
 
-    def totals(self, most: int) -> Stmt:
-        """All cells of the output, of this many chunks."""
+    def totals(self) -> Stmt:
+        """All cells of the output, of all chunks in their order."""
+        most = self.count if isinstance(self.count, int) else MAX_PARTIALS
         return over_box(self.ctx, self.nest.shape, 1 + most, lambda: Share(lambda c: self.total(c, most)), large=True)
 
     def total(self, c: list[Expr], most: int) -> Stmt:
@@ -209,7 +215,11 @@ class _Chunks:
         register, zero = T.buffer("total", [1], acc.tir, align=acc.itemsize), T.const(0)
 
         def add(g: int) -> Stmt:
-            there = T.load(self.partials, T.const(g), *c)
+            known = isinstance(self.count, int) or g < MIN_PARTIALS
+            place = T.const(g) if known else T.minimum(T.const(g), self.chunks - 1)
+            there = T.load(self.partials, place, *c)
+            if not known:  # one version for any number of chunks
+                there = T.select(self.chunks > g, there, identity(nest, acc))
             return T.store(register, [zero], nest.op.reduction.combine(acc, T.load(register, zero), there))
 
         value = nest.op.finish(nest.dtype, T.load(register, zero), None)

@@ -165,7 +165,7 @@ class _Rows:
     def point(self, grid: list[Expr], place: Expr) -> Stmt:
         """Add a point to its cell."""
         nest = self.scatter.nest
-        acc = nest.op.reduction.accumulator(nest.dtype)
+        acc = nest.op.accumulator(nest.dtype)
         starts, ok = nest.starts(grid)
         if self.staged is not None:
             starts = [T.load(self.staged, place)]

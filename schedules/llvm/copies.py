@@ -16,13 +16,13 @@ from gscompile.ir.nests import MapNest, Nest, fail
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.cells import with_check
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.costs import leaves_caches
 from gscompile.schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
 from gscompile.schedules.llvm.numbers import (
     COPY_BLOCK,
     COPY_PREFETCH_BYTES,
     COPY_PREFETCH_DISTANCE,
     MIN_ROW_BYTES,
-    NON_TEMPORAL_BYTES,
 )
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.loops import nested, unravel
@@ -44,7 +44,7 @@ class Copies:
         if axes == 0 or not outer or (isinstance(row, int) and row < MIN_ROW_BYTES):
             return None
         rows = product(outer)
-        work = rows * ((row + 31) // 32) if isinstance(row, int) else rows * row
+        work = rows * ((row + 31) // 32)
         copy = _Rows(nest, ctx, outer, inner)
         if copied(copy.element(copy.cell(T.var("r")))) is None:
             return None  # an axis of extent 0 is indexed: no index is safe
@@ -87,7 +87,8 @@ class _Rows:
     def copies(self, places: Buffer, begin: Expr, known: Expr) -> Stmt:
         """The rows of a block; ``known`` is how many of them, and of those after it, the list names."""
         nbytes, start = self.nbytes, T.address_of(self.nest.out, *(T.const(0) for _ in self.nest.shape))
-        non_temporal = self.ctx.sizes(product(self.nest.shape) * self.nest.dtype.itemsize) >= NON_TEMPORAL_BYTES
+        buf, _ = self.source(self.cell(T.var("r"))).source
+        non_temporal = leaves_caches(self.ctx, product(self.nest.shape) * self.nest.dtype.itemsize, T.size_of(buf))
 
         def loop(copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
             def one(k: Expr) -> Stmt:

@@ -1,19 +1,147 @@
-"""When which way of scattering pays.
+"""The cost model of llvm: facts of a nest -> picoseconds of each way to carry it out -> the least.
 
-What decides does not depend on the number of threads wherever it could change how floats round, so that results are the same
-for any.
+Whatever chooses between ways is here; rules ask :class:`Decision` for theirs.  An estimate is a dimension: a number where the
+sizes are known, so that only one way is compiled, else a formula that each call evaluates to choose among those that were.
+``m.explain()`` prints facts and estimates.  Their numbers, :data:`~gscompile.schedules.llvm.fitted.TIMES`, are fitted to
+measurements by ``benchmarks/fit.py``.
+
+Ways of a scatter that group points decide how sums of floats round.  They are compared for :data:`REFERENCE`, a machine that
+does not exist, with threads of its own, so that results are the same on every machine and for any number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gscompile.errors import ShapeError
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, dim_max, dim_min
 from gscompile.ir.tir import Expr
-from gscompile.schedules.llvm.numbers import PARALLEL_POINTS, SCAN_COST, SORT_BLOCK, SORT_COST, SORT_LAUNCH_COST
-from gscompile.schedules.rule import Context
+from gscompile.schedules.decisions import THREADS, Condition, Decision
+from gscompile.schedules.llvm.fitted import TIMES
+from gscompile.schedules.llvm.numbers import (
+    L1_BYTES,
+    L2_BYTES,
+    MIN_SORTING_CORES,
+    NARROW_ROW_BYTES,
+    PICKS_PER_PACKED,
+    SORT_BLOCK,
+    SORT_LAUNCH_PS,
+    SORT_PS,
+    last_level_bytes,
+    packed_bytes,
+)
+from gscompile.schedules.rule import Context, Target
+
+REFERENCE = Target("llvm", 32, "x86-64-v3", L2_BYTES, 32 << 20, 4)
+"""For which ways are compared that round differently."""
 
 
-def chunks(points: Dim, cells: Dim, per_cell: int, least: int, most: int) -> Dim:
+NEVER_PS = 10**15
+"""Longer than anything else takes."""
+
+
+# -- facts
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the time of a gather or scatter depends on.
+
+    Attributes:
+        points: how many index vectors are read.
+        row_bytes: that each of them moves.
+        table_bytes: of the tensor that they index.
+        dtype: of partial results.
+        reduction: of a scatter.
+    """
+
+    points: Dim
+    row_bytes: Dim
+    table_bytes: Dim
+    dtype: str
+    reduction: str = ""
+
+    def listed(self) -> dict[str, Dim | str]:
+        """By name, for people."""
+        named: dict[str, Dim | str] = {
+            "points": self.points,
+            "row bytes": self.row_bytes,
+            "table bytes": self.table_bytes,
+            "dtype": self.dtype,
+        }
+        return named | ({"reduction": self.reduction} if self.reduction else {})
+
+
+def levels(target: Target) -> tuple[int, ...]:
+    """Bytes of a table from which accesses to it take longer: steps of the machine's caches, and of pages beyond them."""
+    l2, last = target.l2_bytes or L2_BYTES, last_level_bytes(target)
+    return (L1_BYTES, l2 // 2, 2 * l2, max(last // 2, 4 * l2), max(2 * last, 8 * l2), 8 * max(last, 4 * l2))
+
+
+# -- estimates, in picoseconds
+
+
+def per_point(way: str, f: Facts, target: Target) -> Dim:
+    """What a point costs one thread: itself, the bytes of its row, and waiting for the tensor that is indexed."""
+    t, lines = TIMES[way], (f.row_bytes + 63) // 64
+    cost: Dim = t["point"] + f.row_bytes * t["line"] // 64
+    for level, point, line in zip(levels(target), t["waits"], t["line waits"], strict=True):
+        if point or line:
+            cost = cost + dim_min(f.table_bytes // level, 1) * (point + lines * line)
+    return cost
+
+
+def in_order(f: Facts, target: Target) -> Dim:
+    """One thread adds all points as they come."""
+    return f.points * per_point("in order", f, target)
+
+
+def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
+    """Every thread tests all points, and adds those whose rows it owns."""
+    return f.points * ps("index scan", "scan") + f.points * per_point("index scan", f, target) // threads + _launch(1)
+
+
+def sorted_by_owner(f: Facts, target: Target, threads: Dim) -> Dim:
+    """The points are sorted by the thread that owns their row, then each adds its own."""
+    rounds = (f.points + (SORT_BLOCK - 1)) // SORT_BLOCK
+    each = SORT_PS + per_point("index scan", f, target)
+    return f.points * each // threads + rounds * SORT_LAUNCH_PS
+
+
+def privatised(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
+    """Chunks of points, each into accumulators that a cache holds."""
+    points = f.points * per_point("privatised", f, target) // dim_min(threads, dim_max(chunks, 1))
+    return points + _accumulators("privatised", f, chunks, threads)
+
+
+def chunked(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
+    """Few chunks of points, each into an accumulator as large as the output."""
+    points = f.points * per_point("chunked", f, target) // dim_min(threads, dim_max(chunks, 1))
+    return points + _accumulators("chunked", f, chunks, threads)
+
+
+def _accumulators(way: str, f: Facts, chunks: Dim, threads: Dim) -> Dim:
+    """To clear and to sum them: each chunk's are touched twice."""
+    none = (1 - dim_min(chunks, 1)) * NEVER_PS
+    return chunks * f.table_bytes * ps(way, "clear") // 64 // threads + _launch(2) + none
+
+
+def _launch(count: int) -> int:
+    return count * ps("launch", "point")
+
+
+def ps(way: str, what: str) -> int:
+    """A fitted number."""
+    number: int = TIMES[way][what]
+    return number
+
+
+# -- decisions
+
+
+def chunk_count(points: Dim, cells: Dim, per_cell: int, least: int, most: int) -> Dim:
     """Into how many chunks the points are cut, each with an accumulator of all cells: a multiple of ``least``.
 
     0 where that does not pay, so that the accumulators take no memory then.
@@ -21,23 +149,83 @@ def chunks(points: Dim, cells: Dim, per_cell: int, least: int, most: int) -> Dim
     return dim_min(points // (dim_max(cells, 1) * per_cell), most) // least * least
 
 
-def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Expr | bool:
-    """Whether each dimension is at least its number: a bool if that is known now, else an expression for run time."""
+def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Condition:
+    """Whether each dimension is at least its number."""
     unknown = [(d, n) for d, n in conditions if not isinstance(d, int)]
     if any(isinstance(d, int) and d < n for d, n in conditions):
         return False
     return T.all_of(ctx.sizes(d) >= n for d, n in unknown) if unknown else True
 
 
-def partition_pays(ctx: Context, points: Dim) -> Expr | bool:
-    """Whether sorting the points by owner is cheaper than an index scan by each thread: as :func:`pays`.
+def both(a: Condition, b: Condition) -> Condition:
+    """Whether both hold."""
+    if a is False or b is False:
+        return False
+    return b if a is True else a if b is True else T.all_of([a, b])
 
-    A scan takes each thread SCAN_COST operations a point.  Sorting takes SORT_COST a point among all threads, besides the
-    launches: that is less from 10 threads on.  A machine of fewer cores does without its code.
+
+def one_by_one(ctx: Context, name: str, f: Facts, sorts: bool) -> Decision:
+    """How rows are added that meet others in the order of the points."""
+
+    def estimates() -> dict[str, Dim]:
+        found = {"index scan": index_scan(f, ctx.target, THREADS)}
+        if not isinstance(f.row_bytes, int) or f.row_bytes <= NARROW_ROW_BYTES:
+            found["in order"] = in_order(f, ctx.target)
+        if sorts and not (ctx.target.cores is not None and ctx.target.cores < MIN_SORTING_CORES):
+            found["sorted by owner"] = sorted_by_owner(f, ctx.target, THREADS)
+        return found
+
+    return _decided(ctx, name, f.listed(), estimates, "index scan")
+
+
+def grouped(ctx: Context, name: str, f: Facts, way: str, chunks: Dim) -> Decision:
+    """Whether points are grouped in chunks, by a way that does that."""
+    cores = REFERENCE.cores
+    assert cores is not None
+
+    def estimates() -> dict[str, Dim]:
+        group = {"privatised": privatised, "chunked": chunked}[way](f, REFERENCE, chunks, cores)
+        return {way: group, "one by one": dim_min(in_order(f, REFERENCE), index_scan(f, REFERENCE, cores))}
+
+    return _decided(ctx, name, f.listed() | {"chunks": chunks}, estimates, "one by one")
+
+
+def _decided(
+    ctx: Context, name: str, facts: dict[str, Dim | str], estimates: Callable[[], dict[str, Dim]], otherwise: str
+) -> Decision:
+    """A decision; of sizes that are too large to multiply, for one way."""
+    try:
+        found = estimates()
+    except ShapeError:
+        found = {otherwise: 0}
+    return ctx.decided(Decision(name, facts, found))
+
+
+def packing_pays(ctx: Context, picks: Dim, blocks: Dim, deep: Expr, block_bytes: Expr, table_bytes: Expr) -> Expr:
+    """Whether columns are packed before elements are picked from them.
+
+    Args:
+        picks: elements that are picked from a column.
+        blocks: how many blocks of columns there are.
+        deep: elements of a column.
+        block_bytes, table_bytes: of a block, and of all that is picked from.
     """
-    if isinstance(points, int) and points < PARALLEL_POINTS:
-        return False
-    if ctx.target.cores is not None and ctx.target.cores * SCAN_COST <= SORT_COST:
-        return False
-    n, rounds = ctx.sizes(points), ctx.sizes((points + (SORT_BLOCK - 1)) // SORT_BLOCK)
-    return (n * SCAN_COST - rounds * SORT_LAUNCH_COST) * ctx.threads > n * SORT_COST
+    near = packed_bytes(ctx.target)
+    return T.all_of(
+        [
+            block_bytes <= near,
+            table_bytes > near,
+            ctx.sizes(picks) * PICKS_PER_PACKED >= deep,
+            T.any_of([ctx.threads == 1, ctx.sizes(blocks) >= ctx.threads]),
+        ]
+    )
+
+
+def leaves_caches(ctx: Context, written: Dim, read: Expr) -> Expr:
+    """Whether so many bytes that are written, and at most as many that are read, are too many for any cache.
+
+    Non-temporal stores write them then.  Rows of 512 bytes, plain / non-temporal: 16 MB of a table of 1 MB 0.17 / 0.41 ms,
+    16 of 32 0.44 / 0.43, 48 of 1 0.90 / 0.64, 96 of 1 2.0 / 1.3; rows of 64 bytes, 32 of 1 0.66 / 0.80, 48 of 1 1.35 / 0.72.
+    """
+    n = ctx.sizes(written)
+    return n + T.minimum(n, read) >= last_level_bytes(ctx.target)

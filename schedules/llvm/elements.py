@@ -14,6 +14,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.costs import packing_pays
 from gscompile.schedules.llvm.kernels import prefetch_lines, prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
     INDEX_PREFETCH_DISTANCE,
@@ -22,7 +23,6 @@ from gscompile.schedules.llvm.numbers import (
     MIN_PICKED_LINES,
     PACKED_COLUMNS,
     PICK_BLOCK,
-    PICKS_PER_PACKED,
     packed_bytes,
 )
 from gscompile.schedules.llvm.ranges import Share, always_shared, over_box, shared_range
@@ -137,13 +137,13 @@ class PackedColumns:
         if not fitting:
             return None
         columns = _PackedColumns(nest, ctx, axis, fitting[0], source, T.dtype_of(found.load))
-        worth = T.all_of(
-            [
-                deep * columns.block * itemsize <= near,
-                deep * wide * itemsize > near,
-                ctx.sizes(nest.shape[axis]) * PICKS_PER_PACKED >= deep,
-                T.any_of([ctx.threads == 1, ctx.sizes(product(columns.blocks)) >= ctx.threads]),
-            ]
+        worth = packing_pays(
+            ctx,
+            nest.shape[axis],
+            product(columns.blocks),
+            deep,
+            deep * columns.block * itemsize,
+            deep * wide * itemsize,
         )
         if T.constant_value(worth) == 0:
             return None

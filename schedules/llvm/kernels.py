@@ -38,6 +38,25 @@ def _line(o: str, at: str) -> str:
     )
 
 
+def _ends(size: int, kind: str, otherwise: str) -> str:
+    """The first and the last ``size`` bytes of a row that has as many; they may overlap."""
+    o = f"e{size}"
+    return (
+        f"  %{o}.at = sub i64 %n, {size}\n"
+        f"  %{o}.fits = icmp sge i64 %{o}.at, 0\n"
+        f"  br i1 %{o}.fits, label %{o}, label %{otherwise}\n"
+        f"{o}:\n"
+        f"  %{o}.source = getelementptr i8, ptr %from, i64 %{o}.at\n"
+        f"  %{o}.target = getelementptr i8, ptr %to, i64 %{o}.at\n"
+        f"  %{o}.first = load {kind}, ptr %from, align 1\n"
+        f"  %{o}.last = load {kind}, ptr %{o}.source, align 1\n"
+        f"  store {kind} %{o}.first, ptr %to, align 1\n"
+        f"  store {kind} %{o}.last, ptr %{o}.target, align 1\n"
+        f"  br label %done\n"
+        f"{otherwise}:\n"
+    )
+
+
 # Non-temporal stores must be aligned.  Large NumPy arrays begin 16 bytes after a multiple of 64: 16 bytes at a time then,
 # but whole lines in the middle of a row that is long enough.
 _COPY_ROW = (
@@ -111,9 +130,9 @@ last:
   %l.more = icmp slt i64 %l.next, %n
   br i1 %l.more, label %last, label %done
 plain:
-  %odd = and i64 %n, 63
-  %lines = icmp eq i64 %odd, 0
-  br i1 %lines, label %vector, label %bytewise
+  %v.end = sub i64 %n, 64
+  %lines = icmp sge i64 %v.end, 0
+  br i1 %lines, label %vector, label %shorter
 vector:
   %v = phi i64 [ 0, %plain ], [ %v.next, %vector ]
   %v.source = getelementptr i8, ptr %from, i64 %v
@@ -121,15 +140,39 @@ vector:
   %v.bytes = load <16 x i32>, ptr %v.source, align 1
   store <16 x i32> %v.bytes, ptr %v.target, align 1
   %v.next = add nuw nsw i64 %v, 64
-  %v.more = icmp slt i64 %v.next, %n
-  br i1 %v.more, label %vector, label %done, !llvm.loop !1
-bytewise:
-  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %to, ptr align 1 %from, i64 %n, i1 false)
+  %v.more = icmp sle i64 %v.next, %v.end
+  br i1 %v.more, label %vector, label %odd, !llvm.loop !1
+odd:
+  %is.odd = icmp slt i64 %v.next, %n
+  br i1 %is.odd, label %overlap, label %done
+overlap:
+  %e.source = getelementptr i8, ptr %from, i64 %v.end
+  %e.target = getelementptr i8, ptr %to, i64 %v.end
+  %e.bytes = load <16 x i32>, ptr %e.source, align 1
+  store <16 x i32> %e.bytes, ptr %e.target, align 1
+  br label %done
+shorter:
+"""
+    + _ends(32, "<8 x i32>", "sixteens")
+    + _ends(16, "<4 x i32>", "eights")
+    + _ends(8, "i64", "fourths")
+    + _ends(4, "i32", "least")
+    + """  %b.bytes = load i8, ptr %from, align 1
+  store i8 %b.bytes, ptr %to, align 1
+  %b.half = lshr i64 %n, 1
+  %b.last = sub i64 %n, 1
+  %b.half.source = getelementptr i8, ptr %from, i64 %b.half
+  %b.half.target = getelementptr i8, ptr %to, i64 %b.half
+  %b.half.bytes = load i8, ptr %b.half.source, align 1
+  store i8 %b.half.bytes, ptr %b.half.target, align 1
+  %b.last.source = getelementptr i8, ptr %from, i64 %b.last
+  %b.last.target = getelementptr i8, ptr %to, i64 %b.last
+  %b.last.bytes = load i8, ptr %b.last.source, align 1
+  store i8 %b.last.bytes, ptr %b.last.target, align 1
   br label %done
 done:
   ret void
 }
-declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias nocapture readonly, i64, i1 immarg)
 !0 = !{i32 1}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.isvectorized", i32 1}

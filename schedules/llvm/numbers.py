@@ -17,8 +17,15 @@ from gscompile.schedules.rule import Target
 LINE_BYTES = 64
 """Bytes of a cache line: x86-64's and nearly all of arm64's.  Where lines are longer, some prefetches are redundant."""
 
+L1_BYTES = 32 << 10
+"""Bytes of a core's L1 data cache."""
+
 L2_BYTES = 1 << 20
 """Bytes of a core's L2 cache, where the target does not say."""
+
+
+L3_BYTES = 16 << 20
+"""Bytes of the L3 cache, where the target does not say."""
 
 
 def packed_bytes(target: Target) -> int:
@@ -32,6 +39,14 @@ def packed_bytes(target: Target) -> int:
 def resident_bytes(target: Target) -> int:
     """Bytes of a tensor that stays in a core's caches, so that prefetching its rows gains nothing: 256 KB of 1 MB."""
     return min((target.l2_bytes or L2_BYTES) // 4, 256 << 10)
+
+
+def last_level_bytes(target: Target) -> int:
+    """Bytes from which what is read and written in one pass is found in no cache by the next.
+
+    All 32 MB of an L3 cache.  260 MB, which other machines on the same CPU share, were not measured.
+    """
+    return min(target.l3_bytes or L3_BYTES, 32 << 20)
 
 
 # -- sharing loops among threads (ranges.py)
@@ -49,12 +64,6 @@ AXIS_BLOCK = 4096
 
 MIN_ROW_BYTES = 32
 """Bytes of a row below which a loop over its cells is as good."""
-
-NON_TEMPORAL_BYTES = 8 << 20
-"""Bytes of an output from which it is written by non-temporal stores: more than a core's part of the L3 cache.
-
-100,000 rows of 512 bytes: 2.0 ms, by plain vector stores 2.9.
-"""
 
 WHOLE_LINES_BYTES = 256
 """Bytes of a row from which non-temporal stores take whole lines, with a head and a tail of 16 bytes at a time.
@@ -144,14 +153,14 @@ MAX_OWNERS = 64
 SORT_BLOCK = 1 << 17
 """Points that are sorted at a time: half a megabyte of positions."""
 
-SCAN_COST = 3
-"""Operations that it takes to see that another thread owns a point's row."""
+SORT_PS = 10_000
+"""Picoseconds of sorting per point, which is read twice, and whose row is divided by the rows of an owner."""
 
-SORT_COST = 20
-"""Operations of sorting per point, which is read twice, and whose row is divided by the rows of an owner."""
+SORT_LAUNCH_PS = 45_000_000
+"""Picoseconds of the three parallel launches per :data:`SORT_BLOCK`."""
 
-SORT_LAUNCH_COST = 90_000
-"""Operations of one core during the three parallel launches per :data:`SORT_BLOCK`."""
+MIN_SORTING_CORES = 7
+"""Cores below which points are never sorted by owner, so that there is no code for it."""
 
 WIDE_AXIS = 64
 """Extent from which an axis gives every thread enough to own."""
@@ -164,14 +173,7 @@ lists take 1.3 to 1.6 ns for rows of 4 to 16 bytes in the L2 cache, where one al
 """
 
 NARROW_ROW_BYTES = 64
-"""Bytes of a row up to which one thread alone is as fast as two that scan.  62 KB of rows of 64: 1.5 ns a point, two 2.0."""
-
-CACHED_BYTES = 8 << 20
-"""Bytes of rows up to which a thread's accesses overlap so far that scanning costs more than waiting for them.
-
-Rows of 4 to 16 bytes, ns a point of two threads that scan and of one alone: 4 MB 2.5 to 2.9 and 1.1 to 1.8, 8 MB 2.7 and 1.9,
-16 MB 5.4 and 7.5, 125 MB 7.4 and 11.4.
-"""
+"""Bytes of a row above which one thread alone is not faster than several that scan all points: there is no code for it."""
 
 # -- privatised accumulators (privatised.py, chunked.py): these decide how sums of floats round
 
@@ -198,6 +200,12 @@ POINTS_PER_CELL = 4
 
 POINTS_PER_PARTIAL_CELL = 8
 """As :data:`POINTS_PER_CELL`, where no cache holds the accumulator."""
+
+POINTS_PER_ROW_CELL = 2
+"""The same of rows, at least: their times are estimated."""
+
+CHUNKED_ELEMENTS = 131072
+"""Elements of all points' rows below which they are not cut into chunks: 4,000 rows of 16 floats 5 us, in chunks 15."""
 
 POINTS_PER_NARROW_CELL = 4
 """The same where rows are too narrow to be shared by columns, so that otherwise one thread would do everything."""

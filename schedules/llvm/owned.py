@@ -3,8 +3,11 @@
 Where rows are narrow and all of them stay in a cache, one thread adds all points without a list in less time than it takes
 each thread to make its own.
 
-The list holds the points of a block that the thread owns, in their order; it is made without branches, which would be
-mispredicted for half of the points, and tells which rows of src and of the output to prefetch.
+Otherwise a thread goes through the points block by block.  The least and the greatest row of a block, which vectors find, tell
+whether it owns none of the block's points, or all of them and close together: it skips those blocks, or adds them as they come.
+So sorted indices cost each thread little more than its own points.  Of any other block it makes a list of the points that it
+owns, in their order, without branches, which would be mispredicted for half of the points; the list tells which rows of src and
+of the output to prefetch.
 """
 
 from __future__ import annotations
@@ -13,20 +16,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import dim_max, product
+from gscompile.ir.dims import INT64_MAX, dim_max, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import partition_pays, pays
+from gscompile.schedules.llvm.costs import leaves_caches, one_by_one
 from gscompile.schedules.llvm.kernels import copy_row, prefetch_row, store_fence, with_kernels
 from gscompile.schedules.llvm.numbers import (
-    CACHED_BYTES,
-    MIN_SCANNING_THREADS,
-    NARROW_ROW_BYTES,
-    NON_TEMPORAL_BYTES,
     POINT_BLOCK,
     ROW_PREFETCH_DISTANCE,
+    resident_bytes,
 )
 from gscompile.schedules.llvm.partition import Partition
 from gscompile.schedules.llvm.ranges import shared_range
@@ -36,24 +37,18 @@ from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import copied
 
 
-def one_thread_pays(s: RowScatter) -> Expr | bool:
-    """Whether one thread that adds all points in their order is faster than several of which each scans all of them."""
-    table, row = s.rows * s.width * s.acc.itemsize, s.width * s.acc.itemsize
-    near = pays(s.ctx, (CACHED_BYTES - table, 0), (NARROW_ROW_BYTES - row, 0))
-    if near is False or (s.ctx.target.cores is not None and s.ctx.target.cores < MIN_SCANNING_THREADS):
-        return near
-    few = s.ctx.threads < MIN_SCANNING_THREADS
-    return few if near is True else T.all_of([near, few])
-
-
 class OwnedRows:
     """See the module's text."""
 
     name = "owned-rows"
 
-    def __init__(self, sorts: bool = True) -> None:
-        """Without ``sorts``, a thread scans all points however many threads there are: less code beside another way."""
-        self.sorts = sorts
+    def __init__(self, sorts: bool = True, way: str | None = None) -> None:
+        """
+        Args:
+            sorts: without it, a thread scans all points however many threads there are: less code beside another way.
+            way: ``in order``, ``index scan`` or ``sorted by owner``; by default the one that is estimated to take least.
+        """
+        self.sorts, self.way = sorts, way
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         scatter = RowScatter.of(nest, ctx) if isinstance(nest, ScatterNest) else None
@@ -65,13 +60,19 @@ class OwnedRows:
     def statement(self, s: RowScatter) -> Stmt:
         """The scatter, whatever its sizes."""
         rows = _Rows.of(s)
-        alone = one_thread_pays(s)
-        if alone is True:
-            return with_kernels(rows.in_order())
-        index_scan = shared_range(s.ctx, s.rows, s.nest.work, rows.index_scan)
-        sorting = partition_pays(s.ctx, s.points) if self.sorts else False
-        shared = T.if_(sorting, rows.partitioned(), index_scan) if sorting is not False else index_scan
-        return with_kernels(shared if alone is False else T.if_(alone, rows.in_order(), shared))
+        decision = one_by_one(s.ctx, s.nest.name, s.facts, self.sorts)
+
+        def least(way: str) -> Condition:
+            return self.way == way if self.way else s.ctx.least(decision, way)
+
+        alone = least("in order")
+        # where only a call tells, one thread that scans is nearly as good, and takes no code of its own
+        ways = [
+            (alone is True, rows.in_order),
+            (least("sorted by owner"), rows.partitioned),
+            (True, lambda: shared_range(s.ctx, s.rows, s.nest.work, rows.index_scan, alone=alone)),
+        ]
+        return with_kernels(first_of(ways))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,11 @@ class RowTotals:
             return T.store(self.totals, c, s.combine(T.load(self.totals, *c), s.source(p, w)))
 
         return nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+
+    @property
+    def row_bytes(self) -> Expr:
+        """Of a row of the totals."""
+        return self.scatter.ctx.sizes(self.scatter.width * self.scatter.acc.itemsize)
 
     def prefetch(self, p: Expr, r: Expr) -> Stmt:
         """Prefetch the rows that a point reads, its row of the totals among them."""
@@ -145,6 +151,7 @@ class _IndexScan:
     Attributes:
         owned: a block's points that it owns, as row * POINT_BLOCK + position in the block.
         length: how many they are.
+        span: the least and the greatest row of a block.
     """
 
     into: RowTotals
@@ -152,16 +159,17 @@ class _IndexScan:
     hi: Expr
     owned: Buffer
     length: Buffer
+    span: Buffer
     flag: Flag
 
     @staticmethod
     def of(into: RowTotals, lo: Expr, hi: Expr) -> _IndexScan:
-        length = T.buffer("length", [1], "int64", align=8)
-        return _IndexScan(into, lo, hi, short_list("owned", "int64"), length, Flag(into.scatter.nest.check))
+        length, span = T.buffer("length", [1], "int64", align=8), T.buffer("span", [2], "int64", align=16)
+        return _IndexScan(into, lo, hi, short_list("owned", "int64"), length, span, Flag(into.scatter.nest.check))
 
     def statement(self, first: Expr, last: Expr) -> Stmt:
         loops = self.flag.around(T.seq(self.test(first, last), blocks(first, last, self.block)))
-        return T.seq(T.allocate(self.owned), T.allocate(self.length), loops)
+        return T.seq(*map(T.allocate, (self.owned, self.length, self.span)), loops)
 
     def test(self, first: Expr, last: Expr) -> Stmt | None:
         """Test as large a share of the points as this thread's share of the rows; together the threads test all."""
@@ -180,11 +188,46 @@ class _IndexScan:
         return T.for_range(share(self.lo), end, lambda p: self.flag.test(s.grid(p)) or T.nothing(), "p")
 
     def block(self, begin: Expr, count: Expr) -> Stmt:
-        return T.seq(
+        s = self.into.scatter
+        listed = T.seq(
             T.store(self.length, [T.const(0)], T.const(0)),
             T.for_(count, lambda k: self.pick(begin, k), "k"),
             T.for_(T.load(self.length, T.const(0)), lambda j: self.step(begin, j), "j"),
         )
+        least, greatest = T.load(self.span, T.const(0)), T.load(self.span, T.const(1))
+        near = (greatest - least) * self.into.row_bytes <= resident_bytes(s.ctx.target)
+        whole = T.all_of([self.lo <= least, greatest < self.hi, near])
+        direct = T.for_(count, lambda k: self.direct(begin + k), "k")
+        some = T.all_of([least < self.hi, self.lo <= greatest])
+        rows = s.ctx.sizes(s.rows)
+        all_rows = T.seq(T.store(self.span, [T.const(0)], T.const(0)), T.store(self.span, [T.const(1)], rows - 1))
+        only_owner = T.all_of(
+            [self.lo <= 0, self.hi >= rows, rows * self.into.row_bytes <= resident_bytes(s.ctx.target)]
+        )
+        span = T.if_(only_owner, all_rows, self.measure(begin, count))
+        return T.seq(span, T.if_(some, T.if_(whole, direct, listed)))
+
+    def measure(self, begin: Expr, count: Expr) -> Stmt:
+        """Find the least and the greatest row of a block, those of points that are dropped among them."""
+        s, first, last = self.into.scatter, [T.const(0)], [T.const(1)]
+
+        def meet(r: Expr) -> Stmt:
+            least, greatest = T.load(self.span, *first), T.load(self.span, *last)
+            return T.seq(
+                T.store(self.span, first, T.minimum(least, r)), T.store(self.span, last, T.maximum(greatest, r))
+            )
+
+        start = T.seq(T.store(self.span, first, T.const(INT64_MAX)), T.store(self.span, last, T.const(-1)))
+        return T.seq(start, T.for_(count, lambda k: T.let("r", s.target(begin + k)[0], meet), "k"))
+
+    def direct(self, p: Expr) -> Stmt:
+        """Add a point of a block whose rows are all owned; the indices may have changed since."""
+        row, ok = self.into.scatter.target(p)
+
+        def add(r: Expr) -> Stmt:
+            return T.if_(T.all_of([ok, self.lo <= r, r < self.hi]), self.into.add(p, r))
+
+        return T.let("r", row, add)
 
     def pick(self, begin: Expr, k: Expr) -> Stmt:
         """Put a point on the list if its row is owned."""
@@ -305,7 +348,7 @@ def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
     if any(T.constant_value(x - c) != 0 for x, c in zip(at, here, strict=True)) or any(d != 0 for d in extents):
         return None
     row = ctx.sizes(s.width * nest.dtype.itemsize)
-    non_temporal = ctx.sizes(product(nest.shape) * nest.dtype.itemsize) >= NON_TEMPORAL_BYTES
+    non_temporal = leaves_caches(ctx, product(nest.shape) * nest.dtype.itemsize, T.size_of(source))
     # through uint64, or NarrowDataType may pass an int32, for which the kernel is not declared
     nbytes = T.cast("int64", T.cast("uint64", (hi - lo) * row))
     copy = copy_row(T.address_of(nest.out, *first), T.address_of(source, *first), nbytes, non_temporal)

@@ -17,7 +17,7 @@ from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import chunks, pays
+from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays
 from gscompile.schedules.llvm.kernels import prefetch_lines, with_kernels
 from gscompile.schedules.llvm.numbers import (
     ACCUMULATOR_WAYS,
@@ -43,14 +43,22 @@ class Privatised:
 
     name = "privatised"
 
+    def __init__(self, always: bool = False) -> None:
+        """``always``: wherever it can be used, whatever it is estimated to take."""
+        self.always = always
+
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest):
             return None
         s = RowScatter.of(nest, ctx)
         if s is None or not separable(nest, ctx) or s.width != 1:
             return None
-        count = chunks(s.points, s.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
-        worth = pays(ctx, (count, MIN_CHUNKS), (s.points, PARALLEL_POINTS), (PRIVATISED_CELLS - s.rows, 0))
+        count = chunk_count(s.points, s.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
+        fits = pays(ctx, (count, MIN_CHUNKS), (s.points, PARALLEL_POINTS), (PRIVATISED_CELLS - s.rows, 0))
+        if fits is False:
+            return None
+        least = self.always or ctx.least(grouped(ctx, nest.name, s.facts, self.name, count), self.name)
+        worth = both(fits, least)
         if worth is False:
             return None
         stmt = with_kernels(_Chunks.of(s, count).statement())

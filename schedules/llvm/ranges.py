@@ -9,6 +9,7 @@ from typing import TypeAlias
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.tir import Expr, Stmt
+from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, SERIAL_WORK
 from gscompile.schedules.loops import nested, unravel
 from gscompile.schedules.rule import Context
@@ -26,7 +27,13 @@ class Share:
 
 
 def shared_range(
-    ctx: Context, extent: Dim, work: Dim, body: Callable[[Expr, Expr], Stmt], fewest: int = 2, large: bool = False
+    ctx: Context,
+    extent: Dim,
+    work: Dim,
+    body: Callable[[Expr, Expr], Stmt],
+    fewest: int = 2,
+    large: bool = False,
+    alone: Condition = False,
 ) -> Stmt:
     """``body(lo, hi)`` over ``[0, extent)``: once for little work, else once per thread, for a contiguous range each.
 
@@ -38,15 +45,21 @@ def shared_range(
         work: how many simple operations all of them are.
         fewest: threads below which one does everything, as it does on a machine of fewer cores.
         large: where the amount of work is unknown, it is large, or comes after so much that a launch does not matter.
+        alone: when one thread does everything, however much it is.
     """
     cores = ctx.target.cores
-    if (isinstance(work, int) and work < SERIAL_WORK) or (cores is not None and cores < fewest):
+    if alone is True or (isinstance(work, int) and work < SERIAL_WORK) or (cores is not None and cores < fewest):
         return body(T.const(0), ctx.sizes(extent))
     much = None if isinstance(work, int) or large else ctx.sizes(work) >= SERIAL_WORK
     enough = ctx.threads >= fewest if fewest > 2 else None
-    if much is None and enough is None:
+    several = T.all_of([much, enough, None if alone is False else T.not_(alone)])
+    if several is None:
         return always_shared(ctx, extent, body)
-    return _shared(ctx, extent, T.select(T.all_of([much, enough]), ctx.threads, T.const(1)), body)
+    # by way of memory: TVM's simplifier would look through a name or a select, again and again
+    tasks, zero = T.buffer("tasks", [1], "int64", align=8), T.const(0)
+    chosen = T.if_(several, T.store(tasks, [zero], ctx.threads), T.store(tasks, [zero], T.const(1)))
+    loop = T.let("n", T.load(tasks, zero), lambda n: _shared(ctx, extent, n, body))
+    return T.seq(T.allocate(tasks), chosen, loop)
 
 
 def always_shared(ctx: Context, extent: Dim, body: Callable[[Expr, Expr], Stmt]) -> Stmt:

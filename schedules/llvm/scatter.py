@@ -91,7 +91,7 @@ class Totals:
 
     @staticmethod
     def of(nest: ScatterNest, ctx: Context) -> Totals:
-        acc = nest.op.reduction.accumulator(nest.dtype)
+        acc = nest.op.accumulator(nest.dtype)
         widened = acc != nest.dtype
         totals = ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), acc) if widened else nest.out
         counts = None

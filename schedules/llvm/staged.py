@@ -18,6 +18,7 @@ from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
+from gscompile.schedules.llvm.costs import Facts
 from gscompile.schedules.llvm.numbers import POINT_BLOCK
 from gscompile.schedules.loops import nested, ravel, storage, unravel
 from gscompile.schedules.rule import Context
@@ -44,7 +45,7 @@ class RowScatter:
     @staticmethod
     def of(nest: ScatterNest, ctx: Context) -> RowScatter | None:
         """None where the scatter is no such thing, or needs counts, or combines several tensors at once."""
-        m, reduction = nest.op.addressing.map, nest.op.reduction
+        m = nest.op.addressing.map
         count = m.components
         indexed = all(isinstance(s, Indexed) and s.window is None for s in m.sources[:count])
         windows = [s.window for s in m.sources[count:] if isinstance(s, Window)]
@@ -54,7 +55,7 @@ class RowScatter:
         whole = all(nest.window[w] == nest.shape[count + k] for k, w in enumerate(windows))
         if not whole or windows != sorted(windows) or nest.lanes or nest.op.counts:
             return None
-        return RowScatter(nest, ctx, nest.shape[:count], product(nest.grid), reduction.accumulator(nest.dtype))
+        return RowScatter(nest, ctx, nest.shape[:count], product(nest.grid), nest.op.accumulator(nest.dtype))
 
     @property
     def rows(self) -> Dim:
@@ -65,6 +66,12 @@ class RowScatter:
     def width(self) -> Dim:
         """Elements of a row."""
         return product(self.nest.window)
+
+    @property
+    def facts(self) -> Facts:
+        """What its time depends on."""
+        row, name = self.width * self.acc.itemsize, self.nest.op.reduction.name
+        return Facts(self.points, row, self.rows * row, self.acc.name, name)
 
     @property
     def reduction(self) -> Reduction:

@@ -18,7 +18,14 @@ from gscompile.ir import tir as T
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.schedules import Checked, Context
 from gscompile.schedules.llvm import RULES
-from gscompile.schedules.llvm.numbers import PARALLEL_POINTS, POINT_BLOCK, PRIVATISED_CELLS, STREAMED_BYTES, WIDE_AXIS
+from gscompile.schedules.llvm.numbers import (
+    CHUNKED_ELEMENTS,
+    PARALLEL_POINTS,
+    POINT_BLOCK,
+    PRIVATISED_CELLS,
+    STREAMED_BYTES,
+    WIDE_AXIS,
+)
 from tests.oracle import assert_same
 
 Array = np.ndarray[Any, Any]
@@ -92,7 +99,7 @@ def same_for_all_threads(m: gs.Module, *args: Array) -> Array:
         (PARALLEL_POINTS // 16, PARALLEL_POINTS, "privatised"),
         (PARALLEL_POINTS // 16 + 1, PARALLEL_POINTS, "owned-rows"),
         (PRIVATISED_CELLS, 16 * PRIVATISED_CELLS, "privatised"),
-        (PRIVATISED_CELLS + 1, 16 * PRIVATISED_CELLS + 16, "owned-rows"),
+        (PRIVATISED_CELLS + 1, 16 * PRIVATISED_CELLS + 16, "chunked"),
     ],
 )
 def test_few_cells(cells: int, points: int, want: str) -> None:
@@ -106,10 +113,10 @@ def test_few_cells(cells: int, points: int, want: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "points", "want"),
     [
-        (1000, STREAMED_BYTES // 64, "chunked"),
-        (1000, STREAMED_BYTES // 64 - 1, "owned-rows"),
-        (STREAMED_BYTES // 64 // 16, STREAMED_BYTES // 64, "chunked"),
-        (STREAMED_BYTES // 64 // 16 + 1, STREAMED_BYTES // 64, "owned-rows"),
+        (100, CHUNKED_ELEMENTS // 16, "chunked"),
+        (100, CHUNKED_ELEMENTS // 16 - 1, "owned-rows"),
+        (1000, 20_000, "chunked"),
+        (5001, 20_000, "owned-rows"),
     ],
 )
 def test_long_streams_of_rows(rows: int, points: int, want: str) -> None:
@@ -220,28 +227,31 @@ class Visits:
 
 
 @pytest.mark.parametrize(
-    ("rows", "width", "want", "looks"),
+    ("rows", "width", "reduction", "want", "looks"),
     [
-        (20_000, 1, "privatised", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 8, 64: 1 / 64}),
-        # one thread alone, while that is faster; then each at every point, until sorting is cheaper: to count, to prefetch and
-        # to add
-        (20_000, 4, "owned-rows", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1, 16: 3 / 16, 64: 3 / 64}),
-        (40_000, 20, "owned-rows", {1: 1, 2: 1, 4: 1, 8: 1, 16: 3 / 16, 64: 3 / 64}),
-        # two chunks, and in each the threads that share it
-        (20_000, 64, "chunked", {1: 1, 2: 1 / 2, 4: 1 / 2, 8: 1 / 2, 64: 1 / 2}),
+        (20_000, 1, "add", "privatised", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 8, 64: 1 / 64}),
+        # one thread alone, while that is faster; then each at every point, for its block's span and for its list; at last sorted:
+        # to count, to prefetch and to add
+        (10_000, 4, "sub", "owned-rows", {1: 1, 2: 1 / 2, 4: 2, 8: 2, 16: 2, 64: 3 / 64}),
+        # not near each other: a list by one thread, too
+        (40_000, 20, "sub", "owned-rows", {1: 2, 2: 2, 4: 2, 8: 2, 16: 2, 64: 3 / 64}),
+        # four chunks, and in each the threads that share it: the span, and the list
+        (2000, 16, "add", "chunked", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 2, 64: 1 / 2}),
     ],
 )
-def test_how_often_a_thread_looks_where_a_point_goes(rows: int, width: int, want: str, looks: dict[int, float]) -> None:
+def test_how_often_a_thread_looks_where_a_point_goes(
+    rows: int, width: int, reduction: str, want: str, looks: dict[int, float]
+) -> None:
     """On average, as a multiple of the number of points."""
     points = 400_000
     visits = Visits()
     b = gs.Builder("visits")
     x, i = b.input("x", (rows, width), "int32"), b.input("i", (points,), "int64")
-    b.output(b.put(x, i, b.input("s", (points, width), "int32"), reduction="add"))
+    b.output(b.put(x, i, b.input("s", (points, width), "int32"), reduction=reduction))
     m = b.build(MANY_CORES, rules=[visits])
     x_, s_ = numbers((rows, width), "int32"), numbers((points, width), "int32")
     i_ = np.random.default_rng(0).integers(0, rows, points)
-    sums = reduced(x_, i_, s_, "add")
+    sums = reduced(x_, i_, s_, reduction)
     found = {}
     for threads in looks:
         gs.set_num_threads(threads)
@@ -290,12 +300,14 @@ def test_reductions_and_types(reduction: str, dtype: str) -> None:
 @pytest.mark.parametrize("reduction", ["add", "mul", "max"])
 def test_reductions_and_types_of_long_streams(reduction: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
-    count = STREAMED_BYTES // np.dtype(dtype).itemsize // 64
-    x, s = numbers((50, 64), dtype, reduction), numbers((count, 64), dtype, reduction)
+    count = CHUNKED_ELEMENTS // 5 + 1
+    x, s = numbers((50, 5), dtype, reduction), numbers((count, 5), dtype, reduction)
     i = rng.integers(-50, 50, count)
-    m = put((50, 64), count, dtype, reduction=reduction)
+    m = put((50, 5), count, dtype, reduction=reduction)
     assert rule(m) == "chunked"
     assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, reduction))
+    count = STREAMED_BYTES // np.dtype(dtype).itemsize // 64
+    x, s = numbers((50, 64), dtype, reduction), numbers((count, 64), dtype, reduction)
     i = rng.integers(-50, 50, (count, 64))
     m = scatter(50, count, 64, dtype, reduction=reduction)
     assert rule(m) == "chunked"

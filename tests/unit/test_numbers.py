@@ -7,9 +7,9 @@ import pytest
 import gscompile as gs
 from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
-from gscompile.compiler.targets.llvm import Llvm, l2_bytes
+from gscompile.compiler.targets.llvm import Llvm, cache_bytes
 from gscompile.schedules import Target
-from gscompile.schedules.llvm.numbers import packed_bytes, resident_bytes
+from gscompile.schedules.llvm.numbers import last_level_bytes, packed_bytes, resident_bytes
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,18 @@ def test_a_smaller_cache_holds_less(l2: int | None, packed: int, resident: int) 
     assert resident_bytes(target) == resident << 10
 
 
+@pytest.mark.parametrize(("l3", "held"), [(None, 16), (260, 32), (32, 32), (4, 4)])
+def test_the_last_level(l3: int | None, held: int) -> None:
+    """In MB."""
+    target = Target("llvm", 32, "x86-64-v3", 1 << 20, None if l3 is None else l3 << 20)
+    assert last_level_bytes(target) == held << 20
+
+
 def test_whose_cache_is_known() -> None:
-    assert resolve("llvm").facts.l2_bytes == l2_bytes()
-    assert resolve({"kind": "llvm", "mcpu": "x86-64-v3"}).facts.l2_bytes is None
+    here = resolve("llvm").facts
+    assert (here.l2_bytes, here.l3_bytes) == (cache_bytes(2), cache_bytes(3))
+    there = resolve({"kind": "llvm", "mcpu": "x86-64-v3"}).facts
+    assert there.l2_bytes is there.l3_bytes is None
 
 
 @pytest.mark.parametrize(("l2", "columns"), [(1024, 32), (512, 16)])

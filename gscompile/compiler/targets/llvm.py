@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ class Llvm(Target):
         with refusals(given):  # some attributes LLVM reads only now
             width = T.vector_bytes(target)
         cores = given.get("num-cores", os.cpu_count() if here else None)
-        facts = Facts(cls.kind, width, cpu, l2_bytes() if here else None, cores)
+        caches = (cache_bytes(2), cache_bytes(3)) if here else (None, None)
+        facts = Facts(cls.kind, width, cpu, *caches, cores)
         return cls(facts, target, attributes=dict(attributes))
 
     def require_device(self, module: str) -> None:
@@ -65,13 +66,13 @@ class Llvm(Target):
         return HOST
 
 
-@lru_cache(maxsize=1)
-def l2_bytes() -> int | None:
-    """Bytes of the L2 cache of this machine's first core; None where the system does not say."""
-    for cache in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+@cache
+def cache_bytes(level: int) -> int | None:
+    """Bytes of this machine's first core's cache of a level; None where the system does not say."""
+    for found in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
-            if (cache / "level").read_text().strip() == "2":
-                return int((cache / "size").read_text().strip().removesuffix("K")) << 10
+            if (found / "level").read_text().strip() == str(level):
+                return int((found / "size").read_text().strip().removesuffix("K")) << 10
         except (OSError, ValueError):  # not all systems tell all of it
             continue
     return None

@@ -19,7 +19,7 @@ from typing import Any
 
 from gscompile.errors import ArgumentError, DTypeError
 from gscompile.ir import tir as T
-from gscompile.ir.ops.elementwise import POINTWISE, Scalar, cast, constant
+from gscompile.ir.ops.elementwise import POINTWISE, Scalar, cast, constant, extremum
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 
@@ -77,6 +77,8 @@ class Reduction:
         """``old`` reduced with ``new``, both of ``dtype``."""
         if self.function is None:
             return new
+        if self.keeps_codes(dtype):
+            return extremum(self.function, dtype, *([new, old] if self.zeros == "first" else [old, new]))
         wide = dtype.compute
         a, b = cast(old, dtype, wide), cast(new, dtype, wide)
         value = POINTWISE[self.function].expr(wide, [b, a] if self.zeros == "first" else [a, b])
@@ -86,6 +88,10 @@ class Reduction:
             zero, side = constant(0, wide), constant(sign, wide)
             value = T.select(T.all_of([a == zero, b == zero]), (a * side + b * side) * side, value)
         return cast(value, wide, dtype)
+
+    def keeps_codes(self, dtype: DType) -> bool:
+        """Whether it is a min or max of 16-bit floats, which stay as they are coded."""
+        return self.idempotent and dtype.is_float and dtype.bits == 16 and self.zeros != "sign"
 
     def step(
         self, dtypes: Sequence[DType], old: Sequence[Expr], new: Sequence[Expr], then: Callable[[list[Expr]], Stmt]

@@ -117,7 +117,7 @@ class Scatter(Scattering, Stored):
         if a.bounds is Bounds.RAISE:
             a = replace(a, bounds=Bounds.FILL)
         shape, points = data.type.shape, src.type.shape
-        acc_type = self.reduction.accumulator(dtype)
+        acc_type = self.accumulator(dtype)
         extents = sizes.shape(shape)
         count = T.buffer("count", extents if extents else [1], "int64", align=8)
         total = T.buffer("total", extents if extents else [1], acc_type.tir, align=acc_type.itemsize)

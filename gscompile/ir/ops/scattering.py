@@ -47,9 +47,13 @@ class Scattering:
         """Whether slices of different grid points can overlap partly, so that counts differ within a slice."""
         return any(isinstance(s, Indexed) and s.window is not None for s in self.addressing.map.sources)
 
+    def accumulator(self, dtype: DType) -> DType:
+        """Where partial results live: in the dtype itself where one of two values stays."""
+        return dtype if self.reduction.keeps_codes(dtype) else self.reduction.accumulator(dtype)
+
     def finish(self, dtype: DType, total: Expr, count: Expr | None) -> Expr:
         """The value of a cell: ``total`` in the accumulator's dtype, and how many points hit it."""
-        acc = self.reduction.accumulator(dtype)
+        acc = self.accumulator(dtype)
         if not self.reduction.averaged:
             return cast(total, acc, dtype)
         assert count is not None

@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(256) gather_elements_kernel_3(int64
     } else {
       condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
     }
-    out0_gather_2_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] = x_ptr[((max(min((condval ^ (int64_t)0), (n - (int64_t)1)), (int64_t)0) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))];
+    out0_gather_2_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] = x_ptr[((((int64_t)min(((uint64_t)(max((condval ^ (int64_t)0), (int64_t)0) ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))];
   }
 }
 

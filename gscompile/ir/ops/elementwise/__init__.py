@@ -25,9 +25,9 @@ Reading order: ``expr`` (literals, names for shared values, hiding), ``compariso
 puts a name, a dtype rule and a cost to each.
 """
 
-from gscompile.ir.ops.elementwise.casts import cast
+from gscompile.ir.ops.elementwise.casts import cast, extremum
 from gscompile.ir.ops.elementwise.complexes import filler
 from gscompile.ir.ops.elementwise.expr import Scalar, constant
 from gscompile.ir.ops.elementwise.table import POINTWISE, Pointwise
 
-__all__ = ["POINTWISE", "Pointwise", "Scalar", "cast", "constant", "filler"]
+__all__ = ["POINTWISE", "Pointwise", "Scalar", "cast", "constant", "extremum", "filler"]

@@ -8,9 +8,9 @@ import numpy as np
 from tvm import tirx
 from tvm.ir import Expr as PrimExpr
 
-from gscompile.ir.ops.elementwise.comparisons import float_eq, isnan, not_
+from gscompile.ir.ops.elementwise.comparisons import FIRST_STAYS, float_eq, isnan, not_
 from gscompile.ir.ops.elementwise.encodings import decode, encode
-from gscompile.ir.ops.elementwise.expr import F32, Names, kind_of, literal, operand, widened, wrap
+from gscompile.ir.ops.elementwise.expr import F32, Body, Names, kind_of, literal, operand, widened, wrap
 from gscompile.ir.types import DType
 
 
@@ -37,6 +37,22 @@ def convert(names: Names, x: PrimExpr, src: DType, dst: DType) -> PrimExpr:
         value = convert(names, x, src, dst.compute)
         return encode(names, _saturated(names, value, dst) if src.is_float else value, dst)
     return _CASTS[kind_of(src) + kind_of(dst)](names, x, src, dst)
+
+
+def picked(stays: Body) -> Body:
+    """Of two 16-bit floats the first where it ``stays``, as float32s, else the second: as they are coded, nothing is rounded."""
+
+    def body(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
+        x, y = names(x), names(y)
+        return tirx.Select(stays(names, F32, convert(names, x, dt, F32), convert(names, y, dt, F32)), x, y)
+
+    return body
+
+
+def extremum(name: str, dtype: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
+    """The ``minimum`` or ``maximum`` of two values of a 16-bit float type; see :func:`picked`."""
+    names = Names()
+    return names.around(picked(FIRST_STAYS[name])(names, dtype, names.operand(x), names.operand(y)))
 
 
 def _saturated(names: Names, x: PrimExpr, dst: DType) -> PrimExpr:

@@ -79,23 +79,37 @@ def comparison(name: str) -> Body:
     return body
 
 
+def _first_stays(name: str) -> Body:
+    """Whether the first of two stands in the comparison ``name`` to the other."""
+
+    def body(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
+        if not dt.is_float:
+            return INTEGER_COMPARISONS[name](x, y)
+        x, y = names(x), names(y)
+        # A NaN on the left is taken; one on the right fails the comparison, and is taken too.
+        return tirx.BitwiseOr(_FLOAT_COMPARISONS[name](x, y), isnan(x))
+
+    return body
+
+
+FIRST_STAYS: dict[str, Body] = {"minimum": _first_stays("lt"), "maximum": _first_stays("gt")}
+"""By name, whether the minimum or maximum of two is the first of them."""
+
+
 def _extremum(name: str, of_bool: Operation) -> Body:
-    """The one of two that stands in the comparison ``name`` to the other."""
+    stays = FIRST_STAYS[name]
 
     def body(names: Names, dt: DType, x: PrimExpr, y: PrimExpr) -> PrimExpr:
         if dt is BOOL:
             return of_bool(x, y)
         x, y = names(x), names(y)
-        if not dt.is_float:
-            return tirx.Select(INTEGER_COMPARISONS[name](x, y), x, y)
-        # A NaN on the left is taken; one on the right fails the comparison, and is taken too.
-        return tirx.Select(tirx.BitwiseOr(_FLOAT_COMPARISONS[name](x, y), isnan(x)), x, y)
+        return tirx.Select(stays(names, dt, x, y), x, y)
 
     return body
 
 
-minimum = _extremum("lt", tirx.BitwiseAnd)
-maximum = _extremum("gt", tirx.BitwiseOr)
+minimum = _extremum("minimum", tirx.BitwiseAnd)
+maximum = _extremum("maximum", tirx.BitwiseOr)
 
 
 def clip(names: Names, dt: DType, x: PrimExpr, low: PrimExpr, high: PrimExpr) -> PrimExpr:

@@ -13,7 +13,7 @@ from tvm.ir import Expr as PrimExpr
 
 from gscompile.errors import DTypeError
 from gscompile.ir.ops.elementwise import comparisons, complexes, floats, integers, transcendental
-from gscompile.ir.ops.elementwise.casts import convert
+from gscompile.ir.ops.elementwise.casts import convert, picked
 from gscompile.ir.ops.elementwise.expr import (
     BOOL,
     F16,
@@ -119,7 +119,7 @@ def _comparison_signature(name: str) -> Signature:
 def _expr(bodies: dict[str, Body]) -> Callable[[DType, Sequence[PrimExpr]], PrimExpr]:
     """The ``expr`` that picks the body for the kind (``f``, ``i``, ``b``) of the last operand.
 
-    The body under ``f`` sees float32 and float64 only.
+    The body under ``f`` sees float32 and float64 only; one under ``h`` sees float16.
     """
 
     def expr(result: DType, operands: Sequence[PrimExpr]) -> PrimExpr:
@@ -129,6 +129,8 @@ def _expr(bodies: dict[str, Body]) -> Callable[[DType, Sequence[PrimExpr]], Prim
         body = bodies[kind_of(dt)]
         if not (dt.is_float and dt.bits == 16):
             return names.around(body(names, dt, *xs))
+        if "h" in bodies:
+            return names.around(bodies["h"](names, dt, *xs))
         value = body(names, F32, *(convert(names, x, dt, F32) if dtype_of(x) == dt else x for x in xs))
         return names.around(convert(names, value, F32, dt) if result == dt else value)
 
@@ -146,12 +148,16 @@ def _row(
     i: Body | None = None,
     b: Body | None = None,
     every: Body | None = None,
+    h: Body | None = None,
     signature: Signature | None = None,
     result: DType | None = None,
     conditions: int = 0,
 ) -> Pointwise:
-    """A row of the table; ``f``, ``i`` and ``b`` compute on floats, integers and bool, ``every`` where they are not given."""
-    given = {"f": f or every, "i": i or every, "b": b or every}
+    """A row of the table; ``f``, ``i`` and ``b`` compute on floats, integers and bool, ``every`` where they are not given.
+
+    ``h`` computes on float16, which goes through float32 where it is not given.
+    """
+    given = {"f": f or every, "i": i or every, "b": b or every, "h": h}
     bodies = {kind: body for kind, body in given.items() if body is not None}
     rule = signature or _signature(name, arity, compute, result=result, conditions=conditions)
     return Pointwise(name, arity, rule, _expr(bodies), cost, doc)
@@ -180,6 +186,10 @@ def _choose(names: Names, dt: DType, condition: PrimExpr, x: PrimExpr, y: PrimEx
 def _comparison(name: str, symbol: str) -> Pointwise:
     signature = _comparison_signature(name)
     return _row(name, 2, "any", 1, f"x {symbol} y", every=comparisons.comparison(name), signature=signature)
+
+
+def _extremum(name: str, doc: str, body: Body) -> Pointwise:
+    return _row(name, 2, "any", 2, doc, every=body, h=picked(comparisons.FIRST_STAYS[name]))
 
 
 def _rounding(name: str, op: Operation, doc: str) -> Pointwise:
@@ -211,8 +221,8 @@ _ROWS = [
         f=transcendental.power,
         i=integers.power,
     ),
-    _row("minimum", 2, "any", 2, "the smaller of x and y; NaN if either is", every=comparisons.minimum),
-    _row("maximum", 2, "any", 2, "the larger of x and y; NaN if either is", every=comparisons.maximum),
+    _extremum("minimum", "the smaller of x and y; NaN if either is", comparisons.minimum),
+    _extremum("maximum", "the larger of x and y; NaN if either is", comparisons.maximum),
     _row("clip", 3, "any", 4, "min(max(x, low), high); NaN if any is", every=comparisons.clip),
     _row("relu", 1, "any", 1, "max(x, 0); NaN of NaN", every=comparisons.relu),
     _row("where", 3, "any", 1, "x where the condition is not 0, else y", every=_choose, conditions=1),

@@ -1,0 +1,172 @@
+"""Fits the llvm cost model to measurements: ``python benchmarks/fit.py benchmarks/results/NAME/ways.json``.
+
+Measures every way to scatter rows on a grid of facts, unless the file holds that already (``--measure`` does it again), and
+writes the least-squares fit to ``schedules/llvm/fitted.py``.  A quarter of an hour on two cores; the machine should do nothing
+else.  Needs SciPy, which JAX brings (``pip install '.[bench]'``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import gscompile as gs
+from gscompile.bench.machine import machine
+from gscompile.bench.timing import interleaved, timer
+from gscompile.compiler.targets import resolve
+from gscompile.runtime.threads import available_cores, set_num_threads
+from gscompile.schedules.llvm.chunked import Chunked
+from gscompile.schedules.llvm.costs import chunk_count, levels
+from gscompile.schedules.llvm.numbers import (
+    MAX_CHUNKS,
+    MAX_PARTIALS,
+    MIN_CHUNKS,
+    MIN_PARTIALS,
+    POINTS_PER_CELL,
+    POINTS_PER_ROW_CELL,
+)
+from gscompile.schedules.llvm.owned import OwnedRows
+from gscompile.schedules.llvm.privatised import Privatised
+
+FITTED = Path(__file__).resolve().parent.parent / "schedules" / "llvm" / "fitted.py"
+RULES: dict[str, Callable[[], Any]] = {
+    "in order": lambda: OwnedRows(way="in order"),
+    "index scan": lambda: OwnedRows(way="index scan"),
+    "privatised": lambda: Privatised(always=True),
+    "chunked": lambda: Chunked(always=True),
+}
+ROWS = (1, 4, 16, 64, 256)  # float32 elements of a row
+TABLES = tuple(1 << k for k in range(14, 29, 2))  # bytes
+POINTS = (4_000, 100_000, 1_000_000)
+MOST_BYTES = 256 << 20  # of src
+ROUNDS = 5
+
+
+class Case(NamedTuple):
+    """Float32 rows that are added up, at uniform indices of int64."""
+
+    row: int
+    table_bytes: int
+    points: int
+
+    @property
+    def rows(self) -> int:
+        return max(self.table_bytes // (4 * self.row), 1)
+
+
+def cases() -> Iterator[Case]:
+    for row in ROWS:
+        for table in TABLES:
+            yield from (Case(row, table, n) for n in POINTS if 4 * row * n <= MOST_BYTES and table >= 4 * row)
+
+
+def measured(case: Case) -> dict[str, float]:
+    """Milliseconds of each way that can be used."""
+    rng = np.random.default_rng(0)
+    x = np.zeros((case.rows, case.row), "float32")
+    i, src = rng.integers(0, case.rows, case.points), rng.random((case.points, case.row), np.float32)
+    runs = {}
+    for way, rule in RULES.items():
+        b = gs.Builder("scatter")
+        x_, i_ = b.input("x", x.shape, "float32"), b.input("i", i.shape, "int64")
+        src_ = b.input("src", src.shape, "float32")
+        b.output(b.put(x_, i_, src_, reduction="add", bounds="clip"))
+        module = b.build("llvm", rules=[rule()])
+        if module.stats.kernels[0][1] == (
+            way if way in ("privatised", "chunked") else OwnedRows.name
+        ):  # else it cannot be used
+            runs[way] = timer(
+                module.bind(x, i, src, out=x)
+            )  # in place: what comes before the first point costs nothing
+    times, _ = interleaved(runs, ROUNDS, slice_ms=5.0)
+    return {way: float(np.median(ms)) for way, ms in times.items()}
+
+
+def measure(path: Path) -> None:
+    rows = []
+    for threads in range(1, available_cores() + 1):
+        set_num_threads(threads)
+        for case in cases():
+            ms = measured(case)
+            rows.append({"threads": threads, **case._asdict(), "ms": {way: float(f"{v:.4g}") for way, v in ms.items()}})
+            print(rows[-1], flush=True)
+    lines = ",\n".join(map(json.dumps, rows))
+    path.write_text(f'{{"machine": {json.dumps(machine())},\n"rows": [\n{lines}\n]}}\n')
+
+
+# -- the fit
+
+
+def features(way: str, case: Case, threads: int) -> list[float]:
+    """What the coefficients of a way are multiplied by, in thousands of points."""
+    n, steps = case.points / 1e3, [min(case.table_bytes // level, 1) for level in levels(resolve("llvm").facts)]
+    lines = -(-4 * case.row // 64)
+    each = [n, n * 4 * case.row / 64, *(n * s for s in steps), *(n * lines * s for s in steps)]
+    if way == "in order":
+        return each
+    if way == "index scan":
+        return [*(x / threads for x in each), n, float(threads > 1)]
+    if way == "privatised":
+        chunks = chunk_count(case.points, case.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
+    else:
+        cells, per_cell = case.rows * case.row, POINTS_PER_ROW_CELL
+        chunks = chunk_count(case.points * case.row, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
+    clear = chunks * case.table_bytes / 64 / threads / 1e3
+    return [*(x / min(threads, chunks) for x in each), clear, 2.0 * (threads > 1)]
+
+
+def fitted(way: str, rows: list[dict[str, Any]]) -> tuple[list[float], float]:
+    """Picoseconds, none negative, and the median error as a ratio."""
+    from scipy.optimize import nnls
+
+    a, b = [], []
+    for row in rows:
+        if way in row["ms"]:
+            found = features(way, Case(row["row"], row["table_bytes"], row["points"]), row["threads"])
+            ms = row["ms"][way]
+            a.append([x / ms for x in found])  # relative errors
+            b.append(1.0)
+    # features are thousands of points, times milliseconds: a coefficient of 1e-3 ms per 1000 points is 1000 ps
+    x, _ = nnls(np.array(a), np.array(b))
+    off = np.abs(np.log(np.array(a) @ x))
+    return [float(v) * 1e6 for v in x], float(np.exp(np.median(off)))
+
+
+def write(data: dict[str, Any]) -> None:
+    """Write the module of the fitted numbers."""
+    table, launches = {}, []
+    for way in RULES:
+        found, off = fitted(way, data["rows"])
+        steps = len(levels(resolve("llvm").facts))
+        times: dict[str, Any] = {"point": round(found[0]), "line": round(found[1])}
+        times["waits"] = [round(v) for v in found[2 : 2 + steps]]
+        times["line waits"] = [round(v) for v in found[2 + steps : 2 + 2 * steps]]
+        if way != "in order":
+            times["scan" if way == "index scan" else "clear"] = round(found[2 + 2 * steps])
+            launches.append(found[3 + 2 * steps] * 1e3)
+        table[way] = times
+        print(f"{way}: off by {off:.2f} on the median: {times}")
+    table["launch"] = {"point": round(max(launches))}
+    print("launches:", launches)
+    body = "".join(f'    "{way}": {json.dumps(times)},\n' for way, times in table.items())
+    head = FITTED.read_text().partition("TIMES: ")[0]
+    FITTED.write_text(f"{head}TIMES: dict[str, dict[str, Any]] = {{\n{body}}}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--measure", action="store_true", help="measure, even if the file is there")
+    options = parser.parse_args()
+    if options.measure or not options.data.exists():
+        measure(options.data)
+    write(json.loads(options.data.read_text()))
+
+
+if __name__ == "__main__":
+    main()

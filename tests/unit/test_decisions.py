@@ -1,0 +1,96 @@
+"""Choices by estimated time: what is known when a graph is compiled, what a call decides, and how it is explained."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.ir import tir as T
+from gscompile.ir.coords import Sizes
+from gscompile.ir.dims import SymDim
+from gscompile.schedules.decisions import THREADS, Decision, first_of
+from gscompile.schedules.llvm import costs
+from gscompile.schedules.llvm.fitted import TIMES
+
+N = SymDim.var("n")
+SIZES = Sizes.of(["n"])
+FACTS = {"points": 7}
+
+
+def least(estimates: dict[str, object], way: str, counts: tuple[int, ...] = (1, 2, 4)) -> object:
+    decision = Decision("nest", FACTS, estimates)  # type: ignore[arg-type]
+    return decision.least(way, SIZES, T.var("threads"), counts)
+
+
+def test_known_sizes_leave_one_way() -> None:
+    assert [least({"a": 3, "b": 2, "c": 2}, way) for way in "abcd"] == [False, True, False, False]
+
+
+def test_the_number_of_threads_matters_only_where_it_changes_the_choice() -> None:
+    by_threads = {"alone": 100, "shared": 300 // THREADS}
+    assert least(by_threads, "alone", (1, 2)) is True  # 100 against 300 and 150
+    assert least(by_threads, "alone", (4, 8)) is False
+    assert not isinstance(least(by_threads, "alone", (2, 4)), bool)
+    assert not isinstance(least({"a": N, "b": 5}, "a"), bool)
+
+
+def test_sizes_that_a_call_brings_choose_at_the_call() -> None:
+    decision = Decision("nest", FACTS, {"a": N * 10, "b": 40 + N})
+    assert [decision.at({"n": n}) for n in (1, 4, 5, 9)] == ["a", "a", "b", "b"]
+    assert decision.text({}, 2).endswith("chosen at each call: a, b")
+    assert decision.text({"n": 9}, 2).endswith("least: b")
+
+
+def test_of_ways_that_never_apply_no_code_is_made() -> None:
+    def never() -> T.Stmt:
+        raise AssertionError
+
+    stmt = T.nothing()
+    assert first_of([(False, never), (True, lambda: stmt), (True, never)]) is stmt
+
+
+@pytest.mark.parametrize("way", [w for w in TIMES if w != "launch"])
+def test_fitted_numbers_are_complete(way: str) -> None:
+    """And not negative; a table that is larger does not make a point cheaper."""
+    assert len(TIMES[way]["waits"]) == len(costs.levels(costs.REFERENCE))
+    assert all(isinstance(x, int) and x >= 0 for x in (TIMES[way]["point"], TIMES[way]["line"], *TIMES[way]["waits"]))
+
+
+def scatter(n: object, m: object, width: int = 4, dtype: str = "float32") -> gs.Module:
+    b = gs.Builder("rows")
+    x, i, src = b.input("x", (n, width), dtype), b.input("i", (m,), "int64"), b.input("src", (m, width), dtype)
+    b.output(b.put(x, i, src, reduction="add"))
+    return b.build("llvm")
+
+
+def test_explain() -> None:
+    text = scatter(50, 900).explain()
+    assert text.startswith("rows for llvm")
+    assert "points 900, row bytes 16, table bytes 800, dtype float32, reduction add" in text
+    assert "estimated: index scan" in text and "least: " in text
+
+
+def test_explain_symbolic_sizes() -> None:
+    m = scatter("n", "m")
+    assert "chosen at each call" in m.explain() and "least: " not in m.explain()
+    few, many = m.explain(n=10, m=10**6), m.explain(n=10**6, m=10)
+    assert "table bytes 160," in few and "table bytes 16,000,000," in many and "least: chunked" in few
+    assert m.explain(n=np.int64(10), m=10**6) == few  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sizes", [{"q": 1}, {"n": -1}, {"n": 1.5}, {"n": True}, {"n": "7"}])
+def test_explain_refuses_what_is_no_size(sizes: dict[str, int]) -> None:
+    with pytest.raises(gs.ArgumentError, match="explain: "):
+        scatter("n", "m").explain(**sizes)
+
+
+def test_sizes_that_cannot_be_multiplied_take_one_way() -> None:
+    """No estimate of such sizes fits int64; they build all the same."""
+    assert scatter(1 << 36, "m", 1 << 20).stats.kernels == (("put_3", "owned-rows"),)
+
+
+def test_a_module_without_choices_is_explained() -> None:
+    b = gs.Builder("plain")
+    b.output(b.input("x", (3,), "float32") + 1)
+    assert b.build("llvm").explain().splitlines()[1:] == ["add_2: rows"]
