@@ -19,6 +19,7 @@ from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.costs import leaves_caches
 from gscompile.schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
 from gscompile.schedules.llvm.numbers import (
+    COPIED_BYTES,
     COPY_BLOCK,
     COPY_PREFETCH_BYTES,
     COPY_PREFETCH_DISTANCE,
@@ -44,7 +45,7 @@ class Copies:
         if axes == 0 or not outer or (isinstance(row, int) and row < MIN_ROW_BYTES):
             return None
         rows = product(outer)
-        work = rows * ((row + 31) // 32)
+        work = rows * ((row + (COPIED_BYTES - 1)) // COPIED_BYTES)
         copy = _Rows(nest, ctx, outer, inner)
         if copied(copy.element(copy.cell(T.var("r")))) is None:
             return None  # an axis of extent 0 is indexed: no index is safe

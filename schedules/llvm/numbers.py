@@ -51,8 +51,11 @@ def last_level_bytes(target: Target) -> int:
 
 # -- sharing loops among threads (ranges.py)
 
-SERIAL_WORK = 32768
-"""Operations below which one thread does all of them: a parallel launch costs the calling thread about 15 us."""
+SERIAL_WORK = 12288
+"""Operations below which one thread does all of them: a parallel launch costs the calling thread some 3 us."""
+
+COPIED_BYTES = 16
+"""Bytes that an operation copies: a core copies 20 to 30 in a nanosecond."""
 
 INNER_CELLS = 64
 """Cells that the innermost loops should at least run over, since finding a row costs a division."""
@@ -163,7 +166,10 @@ MIN_SORTING_CORES = 7
 """Cores below which points are never sorted by owner, so that there is no code for it."""
 
 WIDE_AXIS = 64
-"""Extent from which an axis gives every thread enough to own."""
+"""Extent from which an axis gives every thread enough to own, of a machine of any number of cores."""
+
+UNITS_PER_CORE = 6
+"""The same of a machine whose cores are known, for each of them.  2 x 13 x 84, columns / rows: two threads 24 us / 8."""
 
 MIN_SCANNING_THREADS = 8
 """Threads from which each scans all points for the narrow rows that it owns.

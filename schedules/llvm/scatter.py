@@ -23,7 +23,7 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.llvm.numbers import MIN_SCANNING_THREADS, WIDE_AXIS
+from gscompile.schedules.llvm.numbers import MIN_SCANNING_THREADS, UNITS_PER_CORE, WIDE_AXIS
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.loops import assumed, box, storage
 from gscompile.schedules.rule import Context
@@ -41,7 +41,7 @@ class OwnerComputes:
         if not isinstance(nest, ScatterNest):
             return None
         totals = Totals.of(nest, ctx)
-        axis = owned_axis(nest)
+        axis = owned_axis(nest, ctx.target.cores)
         if axis is None:
             return Slab(nest, ctx, totals, None, T.const(0), T.const(0)).statement()
         single = isinstance(nest.op.addressing.map.sources[axis], Indexed) and product(nest.window) == 1
@@ -53,8 +53,12 @@ class OwnerComputes:
         return shared_range(ctx, nest.shape[axis], nest.work, slab, fewest)
 
 
-def owned_axis(nest: ScatterNest) -> int | None:
-    """The axis to divide among threads: the cheapest kind first, the longest within a kind; None if there is none."""
+def owned_axis(nest: ScatterNest, cores: int | None) -> int | None:
+    """The axis to divide among threads; None if there is none.
+
+    The cheapest kind first.  Within a kind the outermost that is wide, so that slabs lie apart in memory, else the longest.
+    """
+    wide = WIDE_AXIS if cores is None else min(WIDE_AXIS, UNITS_PER_CORE * cores)
     layout = nest.op.addressing.map.layout
     first_grid = next((k for k, (kind, _) in enumerate(layout) if kind == "index"), len(layout))
     leading = {j for kind, j in layout[:first_grid]}
@@ -64,10 +68,10 @@ def owned_axis(nest: ScatterNest) -> int | None:
         if size < 2:
             continue
         if isinstance(s, Shared):
-            ranked.append((0 if size >= WIDE_AXIS else 2, -size, a))
+            ranked.append((0, 0, a) if size >= wide else (2, -size, a))
         elif isinstance(s, Window) and not (nest.op.counts and a in shared_counts(nest)):
-            shortens = s.window in leading and size >= WIDE_AXIS
-            ranked.append((0 if shortens else 3, -size, a))
+            shortens = s.window in leading and size >= wide
+            ranked.append((0, 0, a) if shortens else (3, -size, a))
         elif isinstance(s, Indexed):
             ranked.append((1, -size, a))
     return min(ranked)[2] if ranked else None

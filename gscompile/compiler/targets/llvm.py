@@ -41,6 +41,8 @@ class Llvm(Target):
         here = "mcpu" not in given and "mtriple" not in given
         if here:
             given["mcpu"] = T.host_cpu()
+            if features := host_features():
+                given["mattr"] = [*given.get("mattr", []), *features]
         cpu = str(given.get("mcpu", "generic"))
         if "mcpu" in given:
             triple = {k: v for k, v in given.items() if k in ("kind", "mtriple")}
@@ -64,6 +66,25 @@ class Llvm(Target):
     @property
     def runner(self) -> Runner:
         return HOST
+
+
+_FEATURES = {"avx512_fp16": "+avx512fp16"}
+"""What the system calls a feature of a CPU, and what LLVM does.
+
+Without avx512fp16 each 16-bit float that is loaded alone waits for what its register held: 7.0 ns instead of 3.3 for an edge of
+message passing.
+"""
+
+
+@cache
+def host_features() -> tuple[str, ...]:
+    """Features that this machine has, whatever CPU LLVM takes it for: of a virtual machine's it may know too little."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ()
+    flags = next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), [])
+    return tuple(feature for flag, feature in _FEATURES.items() if flag in flags)
 
 
 @cache
