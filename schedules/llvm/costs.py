@@ -21,6 +21,8 @@ from gscompile.ir.tir import Expr
 from gscompile.schedules.decisions import THREADS, Condition, Decision
 from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.numbers import (
+    COMPONENT_PS,
+    GATHER_PS,
     L1_BYTES,
     L2_BYTES,
     MIN_SORTING_CORES,
@@ -55,6 +57,8 @@ class Facts:
         table_bytes: of the tensor that they index.
         dtype: of partial results.
         reduction: of a scatter.
+        gathered: whether what a point brings is picked by an index as well.
+        components: of an index vector.
     """
 
     points: Dim
@@ -62,6 +66,8 @@ class Facts:
     table_bytes: Dim
     dtype: str
     reduction: str = ""
+    gathered: bool = False
+    components: int = 1
 
     def listed(self) -> dict[str, Dim | str]:
         """By name, for people."""
@@ -71,7 +77,8 @@ class Facts:
             "table bytes": self.table_bytes,
             "dtype": self.dtype,
         }
-        return named | ({"reduction": self.reduction} if self.reduction else {})
+        named |= {"reduction": self.reduction} if self.reduction else {}
+        return named | ({"source": "gathered"} if self.gathered else {})
 
 
 def levels(target: Target) -> tuple[int, ...]:
@@ -86,7 +93,7 @@ def levels(target: Target) -> tuple[int, ...]:
 def per_point(way: str, f: Facts, target: Target) -> Dim:
     """What a point costs one thread: itself, the bytes of its row, and waiting for the tensor that is indexed."""
     t, lines = TIMES[way], (f.row_bytes + 63) // 64
-    cost: Dim = t["point"] + f.row_bytes * t["line"] // 64
+    cost: Dim = t["point"] + f.row_bytes * t["line"] // 64 + GATHER_PS * f.gathered
     for level, point, line in zip(levels(target), t["waits"], t["line waits"], strict=True):
         if point or line:
             cost = cost + dim_min(f.table_bytes // level, 1) * (point + lines * line)
@@ -95,12 +102,16 @@ def per_point(way: str, f: Facts, target: Target) -> Dim:
 
 def in_order(f: Facts, target: Target) -> Dim:
     """One thread adds all points as they come."""
-    return f.points * per_point("in order", f, target)
+    return f.points * (per_point("in order", f, target) + _more_components(f))
 
 
 def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
     """Every thread tests all points, and adds those whose rows it owns."""
-    return f.points * ps("index scan", "scan") + f.points * per_point("index scan", f, target) // threads + _launch(1)
+    return (
+        f.points * (ps("index scan", "scan") + _more_components(f))
+        + f.points * per_point("index scan", f, target) // threads
+        + _launch(1)
+    )
 
 
 def sorted_by_owner(f: Facts, target: Target, threads: Dim) -> Dim:
@@ -112,13 +123,15 @@ def sorted_by_owner(f: Facts, target: Target, threads: Dim) -> Dim:
 
 def privatised(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
     """Chunks of points, each into accumulators that a cache holds."""
-    points = f.points * per_point("privatised", f, target) // dim_min(threads, dim_max(chunks, 1))
+    points = (
+        f.points * (per_point("privatised", f, target) + _more_components(f)) // dim_min(threads, dim_max(chunks, 1))
+    )
     return points + _accumulators("privatised", f, chunks, threads)
 
 
 def chunked(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
     """Few chunks of points, each into an accumulator as large as the output."""
-    points = f.points * per_point("chunked", f, target) // dim_min(threads, dim_max(chunks, 1))
+    points = f.points * (per_point("chunked", f, target) + _more_components(f)) // dim_min(threads, dim_max(chunks, 1))
     return points + _accumulators("chunked", f, chunks, threads)
 
 
@@ -126,6 +139,11 @@ def _accumulators(way: str, f: Facts, chunks: Dim, threads: Dim) -> Dim:
     """To clear and to sum them: each chunk's are touched twice."""
     none = (1 - dim_min(chunks, 1)) * NEVER_PS
     return chunks * f.table_bytes * ps(way, "clear") // 64 // threads + _launch(2) + none
+
+
+def _more_components(f: Facts) -> int:
+    """To read an index vector instead of an index."""
+    return (f.components - 1) * COMPONENT_PS
 
 
 def _launch(count: int) -> int:

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import INT64_MAX, dim_max, product
 from gscompile.ir.nests import Nest
+from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DTYPES
 from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.costs import leaves_caches, one_by_one
@@ -27,12 +29,15 @@ from gscompile.schedules.llvm.kernels import copy_row, prefetch_row, store_fence
 from gscompile.schedules.llvm.numbers import (
     POINT_BLOCK,
     ROW_PREFETCH_DISTANCE,
+    RUN_ELEMENTS,
+    RUN_SAMPLES,
+    SPARSE_WIDTH,
     resident_bytes,
 )
 from gscompile.schedules.llvm.partition import Partition
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.llvm.staged import RowScatter, base, blocks, short_list
-from gscompile.schedules.loops import nested, unravel
+from gscompile.schedules.loops import nested, ravel, unravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import copied
 
@@ -82,11 +87,13 @@ class RowTotals:
     Attributes:
         totals: the output, scratch of a wider dtype, or the accumulators of several chunks.
         chunk: the leading coordinates of one of those accumulators.
+        touched: by row, whether the totals hold it, and not the output yet; None where they hold all rows.
     """
 
     scatter: RowScatter
     totals: Buffer
     chunk: tuple[Expr, ...] = ()
+    touched: Buffer | None = None
 
     def add(self, p: Expr, r: Expr) -> Stmt:
         """What a point does to its row."""
@@ -100,7 +107,76 @@ class RowTotals:
             c = [*self.chunk, *lead, *w]
             return T.store(self.totals, c, s.combine(T.load(self.totals, *c), s.source(p, w)))
 
-        return nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+        return T.seq(self.touch(lead), nested("w", s.ctx.sizes.shape(s.nest.window), cell))
+
+    def touch(self, lead: list[Expr]) -> Stmt | None:
+        """Have a row in the totals, of what the output holds."""
+        s, touched = self.scatter, self.touched
+        if touched is None:
+            return None
+
+        def cell(w: list[Expr]) -> Stmt:
+            c = [*lead, *w]
+            return T.store(self.totals, c, cast(T.load(s.nest.out, *c), s.nest.dtype, s.acc))
+
+        row = nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+        new = T.load(touched, *lead) == T.const(0, "uint8")
+        return T.if_(new, T.seq(T.store(touched, lead, T.const(1, "uint8")), row))
+
+    @property
+    def narrow(self) -> bool:
+        """Whether a row fits registers."""
+        width = self.scatter.width
+        return isinstance(width, int) and 0 < width <= RUN_ELEMENTS
+
+    def if_runs(self, first: Expr, last: Expr, runs: Stmt, otherwise: Stmt) -> Stmt:
+        """``runs`` where of :data:`RUN_SAMPLES` points, evenly spread, two or more have their successor's row."""
+        s, zero = self.scatter, T.const(0)
+        equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(last - first, T.const(RUN_SAMPLES + 1))
+
+        def look(k: Expr) -> Stmt:
+            p = first + k * step
+            same = s.target(p)[0] == s.target(p + 1)[0]
+            return T.if_(same, T.store(equal, [zero], T.load(equal, zero) + 1))
+
+        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k"))
+        found = T.if_(T.load(equal, zero) >= 2, runs, otherwise)
+        return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, found)
+
+    def in_runs(self, loop: Callable[[Callable[[Expr, list[Expr]], Stmt]], Stmt]) -> Stmt:
+        """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, narrow rows staying in registers.
+
+        Where points that follow each other go to the same row, an addition to memory waits for the store before it.
+        """
+        s, width = self.scatter, self.scatter.width
+        if not self.narrow:
+            return loop(self.add_at)
+        axes = range(len(s.leading))
+        here = T.buffer(
+            "here", [len(s.leading)], "int64", align=8
+        )  # the row that run holds, if the first is not negative
+        run = T.buffer("run", [s.ctx.sizes(width)], s.acc.tir, align=64)
+
+        def each(body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
+            window = s.ctx.sizes.shape(s.nest.window)
+            return nested("w", window, lambda w: body(ravel(w, s.nest.window, s.ctx.sizes), w))
+
+        def cell(w: list[Expr]) -> list[Expr]:
+            return [*self.chunk, *(T.load(here, T.const(k)) for k in axes), *w]
+
+        def store() -> Stmt:
+            kept = each(lambda at, w: T.store(self.totals, cell(w), T.load(run, at)))
+            return T.if_(T.load(here, T.const(0)) >= 0, kept)
+
+        def add(p: Expr, lead: list[Expr]) -> Stmt:
+            changed = T.any_of(T.load(here, T.const(k)) != lead[k] for k in axes)
+            moved = (T.store(here, [T.const(k)], lead[k]) for k in axes)
+            loaded = each(lambda at, w: T.store(run, [at], T.load(self.totals, *cell(w))))
+            added = each(lambda at, w: T.store(run, [at], s.combine(T.load(run, at), s.source(p, w))))
+            return T.seq(T.if_(changed, T.seq(store(), *moved, self.touch(lead), loaded)), added)
+
+        nowhere = (T.store(here, [T.const(k)], T.const(-1)) for k in axes)
+        return T.seq(T.allocate(here), T.allocate(run), *nowhere, loop(add), store())
 
     @property
     def row_bytes(self) -> Expr:
@@ -113,15 +189,21 @@ class RowTotals:
         row = [*self.chunk, *unravel(r, s.leading, s.ctx.sizes), *s.no_window]
         width = s.ctx.sizes(s.width)
         reads = [(self.totals, row), *s.rows_read(p)]
+        if self.touched is not None:
+            reads.append((s.nest.out, row))
         return T.seq(*(prefetch_row(T.address_of(buf, *at), width * T.itemsize(buf)) for buf, at in reads))
 
-    def add_all(self, first: Expr, last: Expr) -> Stmt:
-        """Add the points ``[first, last)`` to all rows, in their order: what one thread alone does."""
+    def add_all(self, first: Expr, last: Expr, sampled: bool = False) -> Stmt:
+        """Add the points ``[first, last)`` to all rows, in their order: what one thread alone does.
+
+        Args:
+            sampled: a look at some pairs of neighbours tells whether runs are worth looking for.
+        """
         s = self.scatter
         flag = Flag(s.nest.check)
         extents = s.ctx.sizes.shape(s.leading)
 
-        def point(p: Expr) -> Stmt:
+        def point(p: Expr, add: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
             grid = s.grid(p)
             starts, ok = s.nest.starts(grid)
 
@@ -129,11 +211,16 @@ class RowTotals:
                 lead = s.nest.cell(at, grid, s.no_window)[: len(s.leading)]
                 inside = [c for x, n in zip(lead, extents, strict=True) for c in (T.const(0) <= x, x < n)]
                 # where there is a check, starts are clamped into their axes
-                return T.if_(T.all_of([ok, *(inside if s.nest.check is None else [])]), self.add_at(p, lead))
+                return T.if_(T.all_of([ok, *(inside if s.nest.check is None else [])]), add(p, lead))
 
             return T.seq(flag.test(grid), T.lets("start", starts, taken))
 
-        loop = T.for_range(first, last, point, "p")
+        def every(add: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
+            return T.for_range(first, last, lambda p: point(p, add), "p")
+
+        loop = self.in_runs(every)
+        if sampled and self.narrow:
+            loop = self.if_runs(first, last, loop, every(self.add_at))
         if s.nest.check is None:
             return loop
         some = T.all_of(n > 0 for n in extents if T.constant_value(n) is None or T.constant_value(n) == 0)
@@ -197,7 +284,7 @@ class _IndexScan:
         least, greatest = T.load(self.span, T.const(0)), T.load(self.span, T.const(1))
         near = (greatest - least) * self.into.row_bytes <= resident_bytes(s.ctx.target)
         whole = T.all_of([self.lo <= least, greatest < self.hi, near])
-        direct = T.for_(count, lambda k: self.direct(begin + k), "k")
+        direct = self.into.in_runs(lambda add: T.for_(count, lambda k: self.direct(begin + k, add), "k"))
         some = T.all_of([least < self.hi, self.lo <= greatest])
         rows = s.ctx.sizes(s.rows)
         all_rows = T.seq(T.store(self.span, [T.const(0)], T.const(0)), T.store(self.span, [T.const(1)], rows - 1))
@@ -220,14 +307,24 @@ class _IndexScan:
         start = T.seq(T.store(self.span, first, T.const(INT64_MAX)), T.store(self.span, last, T.const(-1)))
         return T.seq(start, T.for_(count, lambda k: T.let("r", s.target(begin + k)[0], meet), "k"))
 
-    def direct(self, p: Expr) -> Stmt:
+    def direct(self, p: Expr, add: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
         """Add a point of a block whose rows are all owned; the indices may have changed since."""
-        row, ok = self.into.scatter.target(p)
+        s = self.into.scatter
+        grid = s.grid(p)
+        starts, ok = s.nest.starts(grid)
 
-        def add(r: Expr) -> Stmt:
-            return T.if_(T.all_of([ok, self.lo <= r, r < self.hi]), self.into.add(p, r))
+        def owned(at: list[Expr]) -> Stmt:
+            lead = s.nest.cell(at, grid, s.no_window)[
+                : len(s.leading)
+            ]  # no division, which the row's number would take
+            inside = [
+                c for x, n in zip(lead, s.ctx.sizes.shape(s.leading), strict=True) for c in (T.const(0) <= x, x < n)
+            ]
+            row = ravel(lead, s.leading, s.ctx.sizes)
+            mine = [self.lo <= row, row < self.hi]
+            return T.if_(T.all_of([ok, *(inside if len(lead) > 1 else []), *mine]), add(p, lead))
 
-        return T.let("r", row, add)
+        return T.lets("start", starts, owned)
 
     def pick(self, begin: Expr, k: Expr) -> Stmt:
         """Put a point on the list if its row is owned."""
@@ -270,8 +367,11 @@ class _Rows:
     @staticmethod
     def of(s: RowScatter) -> _Rows:
         nest = s.nest
-        totals = nest.out if s.acc == nest.dtype else s.ctx.workspace(f"{nest.name}_totals", nest.shape, s.acc)
-        return _Rows(s, RowTotals(s, totals))
+        if s.acc == nest.dtype:
+            return _Rows(s, RowTotals(s, nest.out))
+        totals = s.ctx.workspace(f"{nest.name}_totals", nest.shape, s.acc)
+        touched = s.ctx.workspace(f"{nest.name}_touched", s.leading, DTYPES["uint8"]) if sparse(s) else None
+        return _Rows(s, RowTotals(s, totals, touched=touched))
 
     @property
     def widened(self) -> bool:
@@ -292,7 +392,9 @@ class _Rows:
         s = self.scatter
         untouched = dim_max(s.rows - s.points, 0) * s.width
         start, end = (shared_range(s.ctx, s.rows, untouched, body) for body in (self.start, self.finish))
-        return T.seq(start, self.into.add_all(T.const(0), s.ctx.sizes(s.points)), end if self.widened else None)
+        return T.seq(
+            start, self.into.add_all(T.const(0), s.ctx.sizes(s.points), sampled=True), end if self.widened else None
+        )
 
     def partitioned(self) -> Stmt:
         """All rows, the points sorted by owner."""
@@ -302,18 +404,29 @@ class _Rows:
 
     def start(self, lo: Expr, hi: Expr) -> Stmt:
         """The rows before the first point; nothing where they hold that already."""
-        s, nest = self.scatter, self.scatter.nest
-        begin = copy_base(s, lo, hi)
+        s, nest, touched = self.scatter, self.scatter.nest, self.into.touched
+        dtype, into = (s.acc, self.into.totals) if touched is None else (nest.dtype, nest.out)
+        begin = copy_base(s, lo, hi) if into is nest.out else None
         if begin is None:
-            begin = s.cells(lo, hi, lambda c: T.store(self.into.totals, c, base(nest, s.acc, c)))
-        return begin if self.widened or nest.in_place is None else T.if_(T.not_(nest.in_place), begin)
+            begin = s.cells(lo, hi, lambda c: T.store(into, c, base(nest, dtype, c)))
+        if into is nest.out and nest.in_place is not None:
+            begin = T.if_(T.not_(nest.in_place), begin)
+        if touched is None:
+            return begin
+        return T.seq(begin, s.each_row(lo, hi, lambda lead: T.store(touched, lead, T.const(0, "uint8"))))
 
     def finish(self, lo: Expr, hi: Expr) -> Stmt:
         """The rows of the output, of their totals."""
-        nest, totals = self.scatter.nest, self.into.totals
-        return self.scatter.cells(
-            lo, hi, lambda c: T.store(nest.out, c, nest.op.finish(nest.dtype, T.load(totals, *c), None))
-        )
+        s, nest, totals, touched = self.scatter, self.scatter.nest, self.into.totals, self.into.touched
+
+        def cell(c: list[Expr]) -> Stmt:
+            return T.store(nest.out, c, nest.op.finish(nest.dtype, T.load(totals, *c), None))
+
+        def row(lead: list[Expr]) -> Stmt:
+            cells = nested("w", s.ctx.sizes.shape(nest.window), lambda w: cell([*lead, *w]))
+            return cells if touched is None else T.if_(T.load(touched, *lead) != T.const(0, "uint8"), cells)
+
+        return s.each_row(lo, hi, row)
 
     def listed(self, point: Callable[[Expr], Expr], first: Expr, last: Expr) -> Stmt:
         """An owner's points, which stand at the places ``[first, last)`` of a list."""
@@ -330,6 +443,13 @@ class _Rows:
         return T.for_range(first, last, step, "j")
 
 
+def sparse(s: RowScatter) -> bool:
+    """Whether totals of a wider dtype are made row by row, as points come, and not of all rows at first."""
+    if isinstance(s.rows, int) and isinstance(s.points, int):
+        return s.points < 2 * s.rows
+    return not isinstance(s.width, int) or s.width >= SPARSE_WIDTH
+
+
 def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
     """The rows ``[lo, hi)`` as a copy of one run of memory, by non-temporal stores where all of it is large; None if it is none.
 
@@ -339,7 +459,7 @@ def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
     first = [*unravel(lo, s.leading, ctx.sizes), *s.no_window]
     here = [T.var(f"c{k}") for k in range(len(nest.shape))]
     found = copied(nest.base(here))
-    if s.acc != nest.dtype or found is None or found.ok is not None:
+    if found is None or found.ok is not None:
         return None
     source, at = found.source
     if len(at) != len(here):  # data reshaped

@@ -71,7 +71,7 @@ class RowScatter:
     def facts(self) -> Facts:
         """What its time depends on."""
         row, name = self.width * self.acc.itemsize, self.nest.op.reduction.name
-        return Facts(self.points, row, self.rows * row, self.acc.name, name)
+        return Facts(self.points, row, self.rows * row, self.acc.name, name, self.gathered, len(self.leading))
 
     @property
     def reduction(self) -> Reduction:
@@ -105,26 +105,32 @@ class RowScatter:
     @property
     def streamed(self) -> bool:
         """Whether src is read in the order of the points: nothing that it reads depends on what was read before."""
+        return bool(T.reads(self.source(T.var("p"), self.no_window))) and not self.gathered
+
+    @property
+    def gathered(self) -> bool:
+        """Whether something that it reads depends on what was read before."""
         reads = T.reads(self.source(T.var("p"), self.no_window))
-        return bool(reads) and not any(T.loads_of(c) for _, _, at in reads for c in at)
+        return any(T.loads_of(c) for _, _, at in reads for c in at)
 
     def cells(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """``body(coordinates)`` for the cells of rows ``[lo, hi)``."""
+        window = self.ctx.sizes.shape(self.nest.window)
+        return self.each_row(lo, hi, lambda lead: nested("w", window, lambda w: body([*lead, *w])))
 
+    def each_row(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """``body(leading coordinates)`` for the rows ``[lo, hi)``."""
         *outer, last = self.ctx.sizes.shape(self.leading)
         n = T.maximum(last, T.const(1))
-
-        def row(lead: list[Expr]) -> Stmt:
-            return nested("w", self.ctx.sizes.shape(self.nest.window), lambda w: body([*lead, *w]))
 
         def run(o: Expr) -> Stmt:
             """Rows that differ on the last leading axis only: to find one costs a division."""
             lead, skipped = unravel(o, self.leading[:-1], self.ctx.sizes), o * last
             begin, end = T.maximum(lo - skipped, T.const(0)), T.minimum(hi - skipped, last)
-            return T.for_range(begin, end, lambda k: row([*lead, k]), "row")
+            return T.for_range(begin, end, lambda k: body([*lead, k]), "row")
 
         if not outer:
-            return T.for_range(lo, hi, lambda k: row([k]), "row")
+            return T.for_range(lo, hi, lambda k: body([k]), "row")
         return T.for_range(T.quotient(lo, n), T.quotient(hi + n - 1, n), run, "run")
 
     def rows_read(self, p: Expr) -> list[tuple[Buffer, list[Expr]]]:
