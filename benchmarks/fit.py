@@ -23,12 +23,12 @@ from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.costs import chunk_count, levels
 from gscompile.schedules.llvm.numbers import (
+    CHUNKS_PER_POINT,
     MAX_CHUNKS,
     MAX_PARTIALS,
     MIN_CHUNKS,
     MIN_PARTIALS,
     POINTS_PER_CELL,
-    POINTS_PER_ROW_CELL,
 )
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
@@ -114,8 +114,8 @@ def features(way: str, case: Case, threads: int) -> list[float]:
     if way == "privatised":
         chunks = chunk_count(case.points, case.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
     else:
-        cells, per_cell = case.rows * case.row, POINTS_PER_ROW_CELL
-        chunks = chunk_count(case.points * case.row, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
+        shares, cells = case.points * case.row * CHUNKS_PER_POINT, case.rows * case.row
+        chunks = chunk_count(shares, cells, 1, MIN_PARTIALS, MAX_PARTIALS)
     clear = chunks * case.table_bytes / 64 / threads / 1e3
     return [*(x / min(threads, chunks) for x in each), clear, 2.0 * (threads > 1)]
 

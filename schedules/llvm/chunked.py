@@ -25,12 +25,12 @@ from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import (
     CHUNKED_ELEMENTS,
+    CHUNKS_PER_POINT,
     MAX_PARTIALS,
     MIN_PARTIALS,
     PARALLEL_POINTS,
     POINTS_PER_NARROW_CELL,
     POINTS_PER_PARTIAL_CELL,
-    POINTS_PER_ROW_CELL,
     STREAMED_BYTES,
     WIDE_AXIS,
 )
@@ -58,15 +58,16 @@ class Chunked:
         if stream is None:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
+        shares = elements
         if isinstance(stream, _RowStream):
-            per_cell, least = POINTS_PER_ROW_CELL, CHUNKED_ELEMENTS
+            shares, per_cell, least = elements * CHUNKS_PER_POINT, 1, CHUNKED_ELEMENTS
         elif assumed(stream.extent) < WIDE_AXIS:
             per_cell, least = POINTS_PER_NARROW_CELL, PARALLEL_POINTS
         else:
             per_cell, least = POINTS_PER_PARTIAL_CELL, STREAMED_BYTES // nest.dtype.itemsize
-        if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
+        if isinstance(stream.count, int) and stream.count * CHUNKS_PER_POINT < MIN_PARTIALS * per_cell:
             return None  # whatever the other sizes
-        count = chunk_count(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
+        count = chunk_count(shares, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
         worth = pays(ctx, (count, MIN_PARTIALS), (elements, least))
         if worth is not False and isinstance(stream, _RowStream) and not self.always:
             worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))

@@ -97,7 +97,14 @@ class RowTotals:
 
     def add(self, p: Expr, r: Expr) -> Stmt:
         """What a point does to its row."""
-        return self.add_at(p, unravel(r, self.scatter.leading, self.scatter.ctx.sizes))
+        return self.add_at(p, self.lead(r))
+
+    def lead(self, r: Expr) -> list[Expr]:
+        """Coordinates that lead to a row: its number on the last axis, and 0 on those before, for which it would take divisions.
+
+        Storage is row-major, so that they are the same place.
+        """
+        return [*(T.const(0) for _ in self.scatter.leading[1:]), r]
 
     def add_at(self, p: Expr, lead: list[Expr]) -> Stmt:
         """The same, by the row's coordinates."""
@@ -186,7 +193,7 @@ class RowTotals:
     def prefetch(self, p: Expr, r: Expr) -> Stmt:
         """Prefetch the rows that a point reads, its row of the totals among them."""
         s = self.scatter
-        row = [*self.chunk, *unravel(r, s.leading, s.ctx.sizes), *s.no_window]
+        row = [*self.chunk, *self.lead(r), *s.no_window]
         width = s.ctx.sizes(s.width)
         reads = [(self.totals, row), *s.rows_read(p)]
         if self.touched is not None:
