@@ -60,7 +60,7 @@ class Privatised:
         least = self.always or ctx.least(grouped(ctx, nest.name, s.facts, self.name, count), self.name)
         worth = both(fits, least)
         if worth is False or (worth is not True and len(s.leading) > 1):
-            return None  # where a call decides among two ways, the other one is chunks for index vectors, whose reading costs more
+            return None  # a call decides between two ways: for index vectors, whose reading costs more, chunks are the other
         stmt = with_kernels(_Chunks.of(s, count).statement())
         if worth is not True:
             stmt = T.if_(worth, stmt, OwnedRows(sorts=False).statement(s))
