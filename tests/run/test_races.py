@@ -240,6 +240,19 @@ CASES = {
         {"i": 90},
     ),
     "rows added": Case(put((50, 16), 5000), {"i": 50}),
+    "rows added by one thread": Case(put((50, 3), 5000), {"i": 50}, threads=1),
+    "rows of any number added by one": Case(put(("n", 3), "k"), {"i": 50}, {"n": 50, "k": 5000}, threads=1),
+    "rows at index vectors": Case(
+        lambda b, given, o: b.scatter_nd(
+            given("x", ("n", 40, 2), "float16"),
+            given("i", ("k", 2), "int64"),
+            given("v", ("k", 2), "float16"),
+            reduction="add",
+            **o,
+        ),
+        {"i": 30},
+        {"n": 30, "k": 5000},
+    ),
     "rows added in place": Case(put(("n", 16), "k"), {"i": 50}, {"n": 50, "k": 5000}, "x"),
     "rows updated": Case(put((50, 3), 700, reduction="update"), {"i": 50}),
     "rows among many threads": Case(

@@ -1,0 +1,172 @@
+"""Every way in which llvm scatters rows, whatever it is estimated to take, at indices in many orders, against ``ufunc.at``.
+
+Values are small integers, whose sums are exact in any order, so that results are compared bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.schedules.llvm.chunked import Chunked
+from gscompile.schedules.llvm.numbers import CHUNKED_ELEMENTS, POINT_BLOCK, RUN_ELEMENTS, resident_bytes
+from gscompile.schedules.llvm.owned import OwnedRows
+from gscompile.schedules.llvm.privatised import Privatised
+from gscompile.schedules.rule import Target
+from tests.oracle import assert_same
+
+Array = np.ndarray[Any, Any]
+UFUNC = {"add": np.add, "min": np.minimum, "max": np.maximum, "mul": np.multiply}
+WAYS = {
+    "in order": OwnedRows(way="in order"),
+    "index scan": OwnedRows(way="index scan"),
+    "sorted by owner": OwnedRows(way="sorted by owner"),
+    "privatised": Privatised(always=True),
+    "chunked": Chunked(always=True),
+}
+NEAR = resident_bytes(Target("llvm", 32, "x86-64-v3"))
+
+
+@pytest.fixture(autouse=True)
+def default_threads() -> Iterator[None]:
+    before = gs.get_num_threads()
+    yield
+    gs.set_num_threads(before)
+
+
+def orders(rows: int, points: int) -> dict[str, Array]:
+    """Indices of axis of so many rows."""
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, rows, points)
+    found = {
+        "random": drawn,
+        "sorted": np.sort(drawn),
+        "descending": np.sort(drawn)[::-1].copy(),
+        "runs": np.repeat(drawn[: points // 50 + 1], 50)[:points],
+        "one": np.full(points, rows - 1),
+        "two in turns": np.arange(points) % 2 * (rows - 1),
+        "sorted, but for its ends": np.concatenate([[rows - 1], np.sort(drawn)[1:-1], [0]]),
+    }
+    return found | {"negative": found["runs"] - rows}
+
+
+def module(shape: tuple[Any, ...], points: Any, dtype: str, rules: list[Any], **options: Any) -> gs.Module:
+    b = gs.Builder("ways")
+    depth = options.pop("depth", 1)
+    x, i = b.input("x", shape, dtype), b.input("i", (points, depth), "int64")
+    src = b.input("src", (points, *shape[depth:]), dtype)
+    b.output(b.scatter_nd(x, i, src, **options))
+    return b.build("llvm", rules=rules)
+
+
+def whole(shape: Any, dtype: str, seed: int = 1) -> Array:
+    return np.random.default_rng(seed).integers(-2, 3, shape).astype(dtype)
+
+
+def check(m: gs.Module, x: Array, i: Array, src: Array, reduction: str) -> None:
+    """The result, and in place, by one thread and by several."""
+    want = x.copy()
+    UFUNC[reduction].at(want, tuple(i.T), src)
+    for threads in (1, 2, 5):
+        gs.set_num_threads(threads)
+        assert_same(m(x, i, src), want)
+        changed = x.copy()
+        m(changed, i, src, out=changed)
+        assert_same(changed, want)
+
+
+@pytest.mark.parametrize(
+    ("way", "width"),
+    [
+        ("privatised", 1),  # for single elements
+        *((way, w) for way in WAYS if way != "privatised" for w in (1, 3, RUN_ELEMENTS, RUN_ELEMENTS + 1)),
+    ],
+)
+def test_orders(way: str, width: int) -> None:
+    rows, points = 37, max(CHUNKED_ELEMENTS // width, 2 * POINT_BLOCK) + 5
+    m = module((rows, width), points, "int32", [WAYS[way]], reduction="add")
+    x, src = whole((rows, width), "int32"), whole((points, width), "int32")
+    for i in orders(rows, points).values():
+        check(m, x, i[:, None], src, "add")
+
+
+@pytest.mark.parametrize("reduction", ["add", "max"])
+def test_orders_of_rows_that_are_not_near(reduction: str) -> None:
+    """Blocks that a thread skips, adds as they come, and lists, of a table that no cache of a core holds."""
+    width = 20
+    rows, points = 6 * NEAR // (4 * width), 5 * POINT_BLOCK + 3
+    for sizes in ((rows, points), ("n", "k")):
+        m = module((sizes[0], width), sizes[1], "float32", [], reduction=reduction)
+        x, src = whole((rows, width), "float32"), whole((points, width), "float32")
+        for i in orders(rows, points).values():
+            check(m, x, i[:, None], src, reduction)
+
+
+@pytest.mark.parametrize("bounds", ["clip", "wrap", "fill"])
+@pytest.mark.parametrize("way", ["in order", "index scan", "chunked"])
+def test_runs_of_indices_out_of_range(way: str, bounds: str) -> None:
+    rows, points = 40, CHUNKED_ELEMENTS // 2 + 3
+    m = module((rows, 2), points, "int64", [WAYS[way]], reduction="add", bounds=bounds)
+    x, src = whole((rows, 2), "int64"), whole((points, 2), "int64")
+    i = np.repeat(np.random.default_rng(0).integers(-3 * rows, 3 * rows, points // 20 + 1), 20)[:points]
+    positive = np.where(i < 0, i + rows, i)
+    at = {"clip": np.clip(positive, 0, rows - 1), "wrap": i % rows, "fill": positive}[bounds]
+    kept = (at >= 0) & (at < rows)
+    want = x.copy()
+    np.add.at(want, at[kept], src[kept])
+    for threads in (1, 3):
+        gs.set_num_threads(threads)
+        assert_same(m(x, i[:, None], src), want)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_index_vectors_in_any_order(symbolic: bool) -> None:
+    for shape, points in (((5, 7, 3), 3000), ((50, 70), CHUNKED_ELEMENTS + 1), ((2, 3, 4, 5), 700)):
+        depth = 2 if len(shape) < 4 else 4
+        given = ("n", "q", *shape[2:]) if symbolic else shape
+        m = module(given, "k" if symbolic else points, "int32", [], reduction="add", depth=depth)
+        x, src = whole(shape, "int32"), whole((points, *shape[depth:]), "int32")
+        for flat in orders(int(np.prod(shape[:depth])), points).values():
+            i = np.stack(np.unravel_index(flat % np.prod(shape[:depth]), shape[:depth]), 1)
+            check(m, x, i, src, "add")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("rows", "width"), [(4000, 16), (40_000, 3), (900, 64), (50, 33), (300_000, 1)])
+def test_wider_totals_of_the_rows_that_are_hit(rows: int, width: int, dtype: str) -> None:
+    """Few points and many rows, many and few; rounded once, at the end."""
+    numpy: Any = pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype
+    points = 3000
+    i = np.random.default_rng(0).integers(0, rows, points)
+    x, src = whole((rows, width), "float32"), whole((points, width), "float32") / 512
+    want = x.copy()
+    np.add.at(want, i, src)
+    for sizes in ((rows, points, width), ("n", "k", width), ("n", "k", "w")):
+        m = module((sizes[0], sizes[2]), sizes[1], dtype, [], reduction="add")
+        for threads in (1, 2, 3):
+            gs.set_num_threads(threads)
+            given = x.astype(numpy)
+            assert_same(m(given, i[:, None], src.astype(numpy)), want.astype(numpy))
+            m(given, i[:, None], src.astype(numpy), out=given)
+            assert_same(given, want.astype(numpy))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_the_largest_of_16_bits_as_it_is(reduction: str, dtype: str) -> None:
+    """NaN wins, of zeros of both signs the last stays, and the output is all that is written: no wider totals."""
+    numpy: Any = pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype
+    x = np.full((6, 3), np.inf if reduction == "min" else -np.inf)
+    src = np.array([[0.0, -0.0, 1], [-0.0, 0.0, np.nan], [5, -5, 2], [2, -7, 3], [np.nan, 1, 1], [0, 0, 0]])
+    i = np.array([0, 0, 1, 1, 2, 3])[:, None]
+    m = module((6, 3), 6, dtype, [], reduction=reduction)
+    assert m.stats.workspace_bytes == 0
+    got = m(x.astype(numpy), i, src.astype(numpy)).astype("float32")
+    pick = np.minimum if reduction == "min" else np.maximum
+    assert np.signbit(got[0, :2]).tolist() == [True, False] and np.isnan(got[0, 2]) and np.isnan(got[2, 0])
+    assert_same(got[1], pick(src[2], src[3]).astype("float32"))
+    assert_same(got[4:], x[4:].astype("float32"))
