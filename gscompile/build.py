@@ -133,7 +133,7 @@ class Module(CompiledFunction):
         lines = [f"{self.name} for {self._recipe.target}, {threads} thread{'s' * (threads != 1)}"]
         for name, rule in lowered.summary.stats.kernels:
             lines.append(f"{name}: {rule}")
-            lines += [indent(d.text(sizes, threads), "  ") for d in lowered.decisions if d.nest == name]
+            lines += [indent(d.text(sizes, threads), "  ") for d in lowered.decisions.get(name, ())]
         return "\n".join(lines)
 
     def source(self, kind: str = "tir") -> str:

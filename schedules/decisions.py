@@ -26,7 +26,8 @@ class Decision:
     Attributes:
         nest: its name.
         facts: what the estimates were made of, by name.
-        estimates: picoseconds of each way, formulas where they depend on sizes or :data:`THREADS` that a call brings.
+        estimates: picoseconds of each way, formulas where they depend on sizes or :data:`THREADS` that a call brings; empty where
+            there was nothing to estimate.
     """
 
     nest: str
@@ -65,6 +66,8 @@ class Decision:
             return d if isinstance(d, str) else f"{evaluate(d, known):,}" if symbols(d) <= set(known) else str(d)
 
         facts = ", ".join(f"{name} {shown(d)}" for name, d in self.facts.items())
+        if not self.estimates:
+            return facts
         if not all(symbols(d) <= set(known) for d in self.estimates.values()):
             return f"{facts}\n  chosen at each call: {', '.join(self.estimates)}"
         least = self.at(known)

@@ -62,7 +62,7 @@ class Context:
         workspace: (name, shape, dtype) -> a buffer of scratch memory, aligned to 64 bytes, alive during the call.
         deterministic: results must not depend on the order in which threads run.
         choices: a tuner's values for the free choices that rules expose, by name.
-        decisions: what was decided by estimated times, for ``m.explain()``.
+        decisions: by the name of a nest, what was decided by estimated times, for ``m.explain()``.
     """
 
     target: Target
@@ -72,12 +72,13 @@ class Context:
     workspace: Callable[[str, Shape, DType], Buffer]
     deterministic: bool = False
     choices: Mapping[str, Any] = field(default_factory=dict)
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: dict[str, list[Decision]] = field(default_factory=dict)
 
     def decided(self, decision: Decision) -> Decision:
         """The same, noted once."""
-        if decision not in self.decisions:
-            self.decisions.append(decision)
+        noted = self.decisions.setdefault(decision.nest, [])
+        if decision not in noted:
+            noted.append(decision)
         return decision
 
     def least(self, decision: Decision, way: str) -> Condition:

@@ -101,14 +101,14 @@ class Lowered:
     Attributes:
         parts: the functions that it calls, where it has many nests; see :mod:`gscompile.compiler.parts`.
         graph: as it was given, complex values included.
-        decisions: what its rules chose by estimated times.
+        decisions: by the name of a nest, what its rules chose by estimated times.
     """
 
     func: PrimFunc
     parts: Mapping[GlobalVar, PrimFunc]
     graph: Graph
     summary: Summary
-    decisions: tuple[Decision, ...] = ()
+    decisions: Mapping[str, Sequence[Decision]]
 
     @property
     def module(self) -> Any:
@@ -268,6 +268,8 @@ class Lowering:
         self.body.append(stmt)
         if not isinstance(nest, CheckNest):
             self.kernels.append((nest.name, rule))
+            if nest.name not in self.context.decisions:  # the first rule that takes such a nest
+                self.context.decided(Decision(nest.name, {"elements": nest.reads, "operations": nest.work}, {}))
 
     def idle(self, nest: Nest) -> Expr | None:
         """When a nest has nothing to compute, and so looks at no index, though there may be a bad one; None for never."""
@@ -420,7 +422,7 @@ class Lowering:
         checks = tuple(values[id(self.origin[id(v)])] for v in self.checks)
         in_place = {k: inputs[id(self.origin[id(v)])] for k, v in self.plan.in_place.items()}
         summary = Summary(symbols, checks, in_place, self.work, stats)
-        return Lowered(func, functions, self.given, summary, tuple(self.context.decisions))
+        return Lowered(func, functions, self.given, summary, self.context.decisions)
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""
