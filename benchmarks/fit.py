@@ -21,13 +21,10 @@ from gscompile.bench.timing import interleaved, timer
 from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
-from gscompile.schedules.llvm.costs import chunk_count, levels
+from gscompile.schedules.llvm.costs import chunk_count, levels, row_chunks
 from gscompile.schedules.llvm.numbers import (
-    CHUNKS_PER_POINT,
     MAX_CHUNKS,
-    MAX_PARTIALS,
     MIN_CHUNKS,
-    MIN_PARTIALS,
     POINTS_PER_CELL,
 )
 from gscompile.schedules.llvm.owned import OwnedRows
@@ -114,8 +111,7 @@ def features(way: str, case: Case, threads: int) -> list[float]:
     if way == "privatised":
         chunks = chunk_count(case.points, case.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
     else:
-        shares, cells = case.points * case.row * CHUNKS_PER_POINT, case.rows * case.row
-        chunks = chunk_count(shares, cells, 1, MIN_PARTIALS, MAX_PARTIALS)
+        chunks = row_chunks(case.points * case.row, case.rows * case.row)
     clear = chunks * case.table_bytes / 64 / threads / 1e3
     return [*(x / min(threads, chunks) for x in each), clear, 2.0 * (threads > 1)]
 

@@ -21,11 +21,10 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.llvm.check import if_valid
 from gscompile.schedules.llvm.column_scatter import ColumnScatter
-from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays
+from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays, row_chunks
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import (
     CHUNKED_ELEMENTS,
-    CHUNKS_PER_POINT,
     MAX_PARTIALS,
     MIN_PARTIALS,
     PARALLEL_POINTS,
@@ -58,16 +57,18 @@ class Chunked:
         if stream is None:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
-        shares = elements
         if isinstance(stream, _RowStream):
-            shares, per_cell, least = elements * CHUNKS_PER_POINT, 1, CHUNKED_ELEMENTS
+            per_cell, least = 1, CHUNKED_ELEMENTS
         elif assumed(stream.extent) < WIDE_AXIS:
             per_cell, least = POINTS_PER_NARROW_CELL, PARALLEL_POINTS
         else:
             per_cell, least = POINTS_PER_PARTIAL_CELL, STREAMED_BYTES // nest.dtype.itemsize
-        if isinstance(stream.count, int) and stream.count * CHUNKS_PER_POINT < MIN_PARTIALS * per_cell:
+        if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
             return None  # whatever the other sizes
-        count = chunk_count(shares, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
+        if isinstance(stream, _RowStream):
+            count = row_chunks(elements, cells)
+        else:
+            count = chunk_count(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
         worth = pays(ctx, (count, MIN_PARTIALS), (elements, least))
         if worth is not False and isinstance(stream, _RowStream) and not self.always:
             worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))

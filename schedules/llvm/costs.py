@@ -25,9 +25,12 @@ from gscompile.schedules.llvm.numbers import (
     GATHER_PS,
     L1_BYTES,
     L2_BYTES,
+    MAX_PARTIALS,
+    MIN_PARTIALS,
     MIN_SORTING_CORES,
     NARROW_ROW_BYTES,
     PICKS_PER_PACKED,
+    POINTS_PER_PARTIAL_CELL,
     SORT_BLOCK,
     SORT_LAUNCH_PS,
     SORT_PS,
@@ -36,7 +39,7 @@ from gscompile.schedules.llvm.numbers import (
 )
 from gscompile.schedules.rule import Context, Target
 
-REFERENCE = Target("llvm", 32, "x86-64-v3", L2_BYTES, 32 << 20, 4)
+REFERENCE = Target("llvm", 32, "x86-64-v3", L2_BYTES, 32 << 20, 2)
 """For which ways are compared that round differently."""
 
 
@@ -165,6 +168,12 @@ def chunk_count(points: Dim, cells: Dim, per_cell: int, least: int, most: int) -
     0 where that does not pay, so that the accumulators take no memory then.
     """
     return dim_min(points // (dim_max(cells, 1) * per_cell), most) // least * least
+
+
+def row_chunks(elements: Dim, cells: Dim) -> Dim:
+    """Into how many chunks rows of so many elements are cut: two from one element per cell on, more where there are many."""
+    two = dim_min(elements // dim_max(cells, 1), 1) * MIN_PARTIALS
+    return dim_max(two, chunk_count(elements, cells, POINTS_PER_PARTIAL_CELL, MIN_PARTIALS, MAX_PARTIALS))
 
 
 def pays(ctx: Context, *conditions: tuple[Dim, int]) -> Condition:

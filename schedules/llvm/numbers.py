@@ -225,9 +225,6 @@ POINTS_PER_CELL = 4
 POINTS_PER_PARTIAL_CELL = 8
 """As :data:`POINTS_PER_CELL`, where no cache holds the accumulator."""
 
-CHUNKS_PER_POINT = 2
-"""Chunks of rows for each point per cell, at most: their times are estimated."""
-
 CHUNKED_ELEMENTS = 131072
 """Elements of all points' rows below which they are not cut into chunks: 4,000 rows of 16 floats 5 us, in chunks 15."""
 

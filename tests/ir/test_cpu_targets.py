@@ -52,7 +52,7 @@ def large_scatters() -> list[gs.Builder]:
     for want, data, points in [
         ("privatised", (9,), 40_000),
         ("chunked", (9, 64), 40_000),
-        ("owned-rows", (9_000, 8), 40_000),
+        ("owned-rows", (90_000, 8), 40_000),
     ]:
         b = gs.Builder(want.replace("-", "_"))
         x, i = b.input("x", data, "float32"), b.input("i", (points,), "int64")
