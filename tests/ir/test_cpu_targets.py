@@ -51,7 +51,7 @@ def large_scatters() -> list[gs.Builder]:
     found = []
     for want, data, points in [
         ("privatised", (9,), 40_000),
-        ("chunked", (9, 64), 40_000),
+        ("chunked", (9, 8), 200_000),
         ("owned-rows", (90_000, 8), 40_000),
     ]:
         b = gs.Builder(want.replace("-", "_"))
