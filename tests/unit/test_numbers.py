@@ -6,7 +6,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.compiler.lower import lower
-from gscompile.compiler.targets import resolve
+from gscompile.compiler.targets import llvm, resolve
 from gscompile.compiler.targets.llvm import Llvm, cache_bytes
 from gscompile.schedules import Target
 from gscompile.schedules.llvm.numbers import last_level_bytes, packed_bytes, resident_bytes
@@ -35,6 +35,14 @@ def test_whose_cache_is_known() -> None:
     assert (here.l2_bytes, here.l3_bytes) == (cache_bytes(2), cache_bytes(3))
     there = resolve({"kind": "llvm", "mcpu": "x86-64-v3"}).facts
     assert there.l2_bytes is there.l3_bytes is None
+
+
+def test_features_of_this_machine_give_way_to_those_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm, "host_features", lambda: ("+avx512fp16",))
+    named = Llvm.of({"kind": "llvm", "mattr": ["-avx512fp16"]})
+    assert [str(x) for x in named.tvm.attrs["mattr"]] == ["+avx512fp16", "-avx512fp16"]
+    elsewhere = Llvm.of({"kind": "llvm", "mcpu": "x86-64-v3"})
+    assert "mattr" not in elsewhere.tvm.attrs
 
 
 @pytest.mark.parametrize(("l2", "columns"), [(1024, 32), (512, 16)])

@@ -42,7 +42,7 @@ class Llvm(Target):
         if here:
             given["mcpu"] = T.host_cpu()
             if features := host_features():
-                given["mattr"] = [*given.get("mattr", []), *features]
+                given["mattr"] = [*features, *given.get("mattr", [])]  # what is given comes last, and counts
         cpu = str(given.get("mcpu", "generic"))
         if "mcpu" in given:
             triple = {k: v for k, v in given.items() if k in ("kind", "mtriple")}
