@@ -81,13 +81,16 @@ def first_of(ways: Sequence[tuple[Condition, Callable[[], Stmt]]]) -> Stmt:
     return make() if condition is True else T.if_(condition, make(), first_of(rest))
 
 
+FAR = 1 << 61  # a number past int64 is as good as this one: nothing takes 26 days
+
+
 def in_code(estimate: Dim, sizes: Sizes, threads: Expr) -> Expr:
     """An estimate as TIR."""
 
     def name(symbol: str) -> Expr:
         return threads if symbol == _THREADS else sizes.variables[symbol]
 
-    found: Expr = fold(estimate, name, T.const, _EXPR_OPS)
+    found: Expr = fold(estimate, name, lambda n: T.const(max(-FAR, min(n, FAR))), _EXPR_OPS)
     return found
 
 

@@ -22,6 +22,7 @@ from gscompile.ir.types import DType
 from gscompile.schedules.llvm.check import if_valid
 from gscompile.schedules.llvm.column_scatter import ColumnScatter
 from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays, row_chunks
+from gscompile.schedules.llvm.index_scan import IndexScan
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import (
     CHUNKED_ELEMENTS,
@@ -33,8 +34,9 @@ from gscompile.schedules.llvm.numbers import (
     STREAMED_BYTES,
     WIDE_AXIS,
 )
-from gscompile.schedules.llvm.owned import OwnedRows, RowTotals
+from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.ranges import Share, over_box
+from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.scatter import OwnerComputes
 from gscompile.schedules.llvm.staged import RowScatter, base, identity, separable
 from gscompile.schedules.loops import assumed
@@ -58,17 +60,14 @@ class Chunked:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
         if isinstance(stream, _RowStream):
-            per_cell, least = 1, CHUNKED_ELEMENTS
-        elif assumed(stream.extent) < WIDE_AXIS:
-            per_cell, least = POINTS_PER_NARROW_CELL, PARALLEL_POINTS
+            per_cell, least, count = 1, CHUNKED_ELEMENTS, row_chunks(elements, cells)
         else:
-            per_cell, least = POINTS_PER_PARTIAL_CELL, STREAMED_BYTES // nest.dtype.itemsize
+            narrow = assumed(stream.extent) < WIDE_AXIS
+            per_cell = POINTS_PER_NARROW_CELL if narrow else POINTS_PER_PARTIAL_CELL
+            least = PARALLEL_POINTS if narrow else STREAMED_BYTES // nest.dtype.itemsize
+            count = chunk_count(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
         if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
             return None  # whatever the other sizes
-        if isinstance(stream, _RowStream):
-            count = row_chunks(elements, cells)
-        else:
-            count = chunk_count(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
         worth = pays(ctx, (count, MIN_PARTIALS), (elements, least))
         if worth is not False and isinstance(stream, _RowStream) and not self.always:
             worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))
@@ -132,7 +131,8 @@ class _RowStream:
         into, ctx = RowTotals(self.scatter, partials, (chunk,)), self.scatter.ctx
         if has_one_owner(ctx):
             return into.add_all(first, last)
-        return T.if_(hi - lo == ctx.sizes(self.extent), into.add_all(first, last), into.add_owned(first, last, lo, hi))
+        scan = IndexScan.of(into, lo, hi).statement(first, last)
+        return T.if_(hi - lo == ctx.sizes(self.extent), into.add_all(first, last), scan)
 
 
 def has_one_owner(ctx: Context) -> bool:
@@ -141,10 +141,10 @@ def has_one_owner(ctx: Context) -> bool:
 
 
 def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> Stmt:
-    def statement(chunk_count: Expr) -> Stmt:
+    def statement(chunks: Expr) -> Stmt:
         acc = nest.op.accumulator(nest.dtype)
         partials = ctx.workspace(f"{nest.name}_partials", (count, *nest.shape), acc)
-        return _Chunks(nest, ctx, stream, count, chunk_count, acc, partials).statement()
+        return _Chunks(nest, ctx, stream, count, chunks, acc, partials).statement()
 
     # hidden: code that cannot be reached for the sizes that are known, TVM simplifies until it divides by zero
     return T.let("chunks", T.hidden(T.maximum(ctx.sizes(count), T.const(1))), statement)

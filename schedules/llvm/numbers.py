@@ -153,7 +153,8 @@ ROW_PREFETCH_DISTANCE = 8
 RUN_ELEMENTS = 8
 """Elements of a row up to which the row of neighbouring points stays in registers.
 
-10^6 rows of 4 floats into one: 5.0 ms, in registers 1.2; of 14,294 single elements, no two neighbours alike, 9.8 us and 11.4.
+10^6 rows of 4 floats into one: 5.0 ms, in registers 1.2; of 14,294 single elements, no two neighbours alike, 9.8 us and
+11.4.
 """
 
 RUN_SAMPLES = 16
@@ -192,8 +193,7 @@ UNITS_PER_CORE = 6
 MIN_SCANNING_THREADS = 8
 """Threads from which each scans all points for the narrow rows that it owns.
 
-Single elements: two threads mispredict every second point and take 4.7 ns per point, where one alone takes 1.5.  Two that make
-lists take 1.3 to 1.6 ns for rows of 4 to 16 bytes in the L2 cache, where one alone takes 0.5 to 0.7.
+Single elements: two threads mispredict every second point and take 4.7 ns per point, where one alone takes 1.5.
 """
 
 NARROW_ROW_BYTES = 64
@@ -202,7 +202,7 @@ NARROW_ROW_BYTES = 64
 # -- privatised accumulators (privatised.py, chunked.py): these decide how sums of floats round
 
 PARALLEL_POINTS = 32768
-"""Points below which they are neither cut into chunks nor sorted by owner.
+"""Points below which they are not cut into chunks.
 
 Single elements into rows of 16, 10^5 points: 4.93 -> 0.95 ns per point.
 """
@@ -225,11 +225,11 @@ POINTS_PER_CELL = 4
 POINTS_PER_PARTIAL_CELL = 8
 """As :data:`POINTS_PER_CELL`, where no cache holds the accumulator."""
 
-CHUNKED_ELEMENTS = 131072
-"""Elements of all points' rows below which they are not cut into chunks: 4,000 rows of 16 floats 5 us, in chunks 15."""
-
 POINTS_PER_NARROW_CELL = 4
 """The same where rows are too narrow to be shared by columns, so that otherwise one thread would do everything."""
+
+CHUNKED_ELEMENTS = 131072
+"""Elements of all points' rows below which they are not cut into chunks: 4,000 rows of 16 floats 5 us, in chunks 15."""
 
 PRIVATISED_CELLS = 65536
 """Cells of an accumulator that a core's L2 cache holds: half a megabyte of float64."""

@@ -90,6 +90,16 @@ def test_sizes_that_cannot_be_multiplied_take_one_way() -> None:
     assert scatter(1 << 36, "m", 1 << 20).stats.kernels == (("put_3", "owned-rows"),)
 
 
+@pytest.mark.parametrize(("rows", "points"), [(1 << 50, 1 << 55), (1 << 20, 1 << 56), (1 << 40, 1 << 50)])
+def test_estimates_past_int64(rows: int, points: int) -> None:
+    """Fixed sizes whose picoseconds no int64 holds, and a choice that the number of threads makes."""
+    b = gs.Builder("huge")
+    x, i = b.input("x", (rows,), "int8"), b.input("i", (points,), "int8")
+    b.output(b.put(x, i, b.input("src", (points,), "int8"), reduction="sub"))
+    for target in ("llvm", {"kind": "llvm", "num-cores": 64}):
+        assert b.build(target).stats.kernels == (("put_3", "owned-rows"),)
+
+
 def test_a_module_without_choices_is_explained() -> None:
     b = gs.Builder("plain")
     b.output(b.input("x", (3,), "float32") + 1)

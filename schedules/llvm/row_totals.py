@@ -1,0 +1,187 @@
+"""Where the rows of a scatter are combined, and how a point is added to its row.
+
+Totals are the output itself, scratch of a wider dtype, or a chunk's accumulator.  Where few points come to many rows, wider
+totals are made of a row when its first point comes.  A narrow row stays in registers while points that follow each other go
+to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gscompile.ir import tir as T
+from gscompile.ir.ops.elementwise import cast
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.kernels import prefetch_row
+from gscompile.schedules.llvm.numbers import RUN_ELEMENTS, RUN_SAMPLES
+from gscompile.schedules.llvm.staged import RowScatter
+from gscompile.schedules.loops import nested, ravel
+
+Adding: TypeAlias = Callable[[Expr, list[Expr]], Stmt]
+"""(point, coordinates that lead to its row) -> what the point does there."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowTotals:
+    """Where the rows of a scatter are combined.
+
+    Attributes:
+        totals: the output, scratch of a wider dtype, or the accumulators of several chunks.
+        chunk: the leading coordinates of one of those accumulators.
+        touched: by row, whether the totals hold it, and not the output yet; None where they hold all rows.
+    """
+
+    scatter: RowScatter
+    totals: Buffer
+    chunk: tuple[Expr, ...] = ()
+    touched: Buffer | None = None
+
+    def add(self, p: Expr, r: Expr) -> Stmt:
+        """What a point does to its row."""
+        return self.add_at(p, self.lead(r))
+
+    def lead(self, r: Expr) -> list[Expr]:
+        """Coordinates that lead to a row: its number on the last axis, and 0 on those before, for which it would take divisions.
+
+        Storage is row-major, so that they are the same place.
+        """
+        return [*(T.const(0) for _ in self.scatter.leading[1:]), r]
+
+    def add_at(self, p: Expr, lead: list[Expr]) -> Stmt:
+        """The same, by the row's coordinates."""
+        s = self.scatter
+
+        def cell(w: list[Expr]) -> Stmt:
+            c = [*self.chunk, *lead, *w]
+            return T.store(self.totals, c, s.combine(T.load(self.totals, *c), s.source(p, w)))
+
+        return T.seq(self.touch(lead), nested("w", s.ctx.sizes.shape(s.nest.window), cell))
+
+    def touch(self, lead: list[Expr]) -> Stmt | None:
+        """Have a row in the totals, of what the output holds."""
+        s, touched = self.scatter, self.touched
+        if touched is None:
+            return None
+
+        def cell(w: list[Expr]) -> Stmt:
+            c = [*lead, *w]
+            return T.store(self.totals, c, cast(T.load(s.nest.out, *c), s.nest.dtype, s.acc))
+
+        row = nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+        new = T.load(touched, *lead) == T.const(0, "uint8")
+        return T.if_(new, T.seq(T.store(touched, lead, T.const(1, "uint8")), row))
+
+    def taken(self, p: Expr, add: Adding, owned: Callable[[Expr], list[Expr]] = lambda row: []) -> Stmt:
+        """``add(p, lead)`` where a point takes part.
+
+        Args:
+            owned: the number of a row -> what must hold of it, too.
+        """
+        s, grid = self.scatter, self.scatter.grid(p)
+        extents = s.ctx.sizes.shape(s.leading)
+        starts, ok = s.nest.starts(grid)
+
+        def at(names: list[Expr]) -> Stmt:
+            lead = s.nest.cell(names, grid, s.no_window)[: len(s.leading)]
+            # where there is a check, starts are clamped into their axes
+            inside = [] if s.nest.check is not None else [T.const(0) <= x for x in lead]
+            inside += [] if s.nest.check is not None else [x < n for x, n in zip(lead, extents, strict=True)]
+            return T.if_(T.all_of([ok, *inside, *owned(ravel(lead, s.leading, s.ctx.sizes))]), add(p, lead))
+
+        return T.lets("start", starts, at)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether a row fits registers."""
+        width = self.scatter.width
+        return isinstance(width, int) and 0 < width <= RUN_ELEMENTS
+
+    def if_runs(self, first: Expr, last: Expr, runs: Stmt, otherwise: Stmt) -> Stmt:
+        """``runs`` where of :data:`RUN_SAMPLES` points, evenly spread, two or more have their successor's row."""
+        s, zero = self.scatter, T.const(0)
+        equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(last - first, T.const(RUN_SAMPLES + 1))
+
+        def look(k: Expr) -> Stmt:
+            p = first + k * step
+            same = s.target(p)[0] == s.target(p + 1)[0]
+            return T.if_(same, T.store(equal, [zero], T.load(equal, zero) + 1))
+
+        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k"))
+        found = T.if_(T.load(equal, zero) >= 2, runs, otherwise)
+        return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, found)
+
+    def in_runs(self, loop: Callable[[Adding], Stmt]) -> Stmt:
+        """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, narrow rows staying in registers.
+
+        Where points that follow each other go to the same row, an addition to memory waits for the store before it.
+        """
+        s, width = self.scatter, self.scatter.width
+        if not self.narrow:
+            return loop(self.add_at)
+        axes = range(len(s.leading))
+        # the row that run holds, if the first coordinate is not negative
+        here = T.buffer("here", [len(s.leading)], "int64", align=8)
+        run = T.buffer("run", [s.ctx.sizes(width)], s.acc.tir, align=64)
+
+        def each(body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
+            window = s.ctx.sizes.shape(s.nest.window)
+            return nested("w", window, lambda w: body(ravel(w, s.nest.window, s.ctx.sizes), w))
+
+        def cell(w: list[Expr]) -> list[Expr]:
+            return [*self.chunk, *(T.load(here, T.const(k)) for k in axes), *w]
+
+        def store() -> Stmt:
+            kept = each(lambda at, w: T.store(self.totals, cell(w), T.load(run, at)))
+            return T.if_(T.load(here, T.const(0)) >= 0, kept)
+
+        def add(p: Expr, lead: list[Expr]) -> Stmt:
+            changed = T.any_of(T.load(here, T.const(k)) != lead[k] for k in axes)
+            moved = (T.store(here, [T.const(k)], lead[k]) for k in axes)
+            loaded = each(lambda at, w: T.store(run, [at], T.load(self.totals, *cell(w))))
+            added = each(lambda at, w: T.store(run, [at], s.combine(T.load(run, at), s.source(p, w))))
+            return T.seq(T.if_(changed, T.seq(store(), *moved, self.touch(lead), loaded)), added)
+
+        nowhere = (T.store(here, [T.const(k)], T.const(-1)) for k in axes)
+        return T.seq(T.allocate(here), T.allocate(run), *nowhere, loop(add), store())
+
+    @property
+    def row_bytes(self) -> Expr:
+        """Of a row of the totals."""
+        return self.scatter.ctx.sizes(self.scatter.width * self.scatter.acc.itemsize)
+
+    def prefetch(self, p: Expr, r: Expr) -> Stmt:
+        """Prefetch the rows that a point reads, its row of the totals among them."""
+        s = self.scatter
+        row = [*self.chunk, *self.lead(r), *s.no_window]
+        width = s.ctx.sizes(s.width)
+        reads = [(self.totals, row), *s.rows_read(p)]
+        if self.touched is not None:
+            reads.append((s.nest.out, row))
+        return T.seq(*(prefetch_row(T.address_of(buf, *at), width * T.itemsize(buf)) for buf, at in reads))
+
+    def add_all(self, first: Expr, last: Expr, sampled: bool = False) -> Stmt:
+        """Add the points ``[first, last)`` to all rows, in their order: what one thread alone does.
+
+        Args:
+            sampled: a look at some pairs of neighbours tells whether runs are worth looking for.
+        """
+        s = self.scatter
+        flag = Flag(s.nest.check)
+
+        def point(p: Expr, add: Adding) -> Stmt:
+            return T.seq(flag.test(s.grid(p)), self.taken(p, add))
+
+        def every(add: Adding) -> Stmt:
+            return T.for_range(first, last, lambda p: point(p, add), "p")
+
+        loop = self.in_runs(every)
+        if sampled and self.narrow:
+            loop = self.if_runs(first, last, loop, every(self.add_at))
+        if s.nest.check is None:
+            return loop
+        extents = s.ctx.sizes.shape(s.leading)
+        some = T.all_of(n > 0 for n in extents if T.constant_value(n) is None or T.constant_value(n) == 0)
+        return flag.around(T.if_(some, loop, T.if_(first < last, flag.note(T.const(1)))))
