@@ -1,8 +1,8 @@
 """Fits the llvm cost model to measurements: ``python benchmarks/fit.py benchmarks/results/NAME/ways.json``.
 
 Measures every way to scatter rows on a grid of facts, unless the file holds that already (``--measure`` does it again), and
-writes the least-squares fit to ``schedules/llvm/fitted.py``.  A quarter of an hour on two cores; the machine should do nothing
-else.  Needs SciPy, which JAX brings (``pip install '.[bench]'``).
+writes the least-squares fit to ``schedules/llvm/fitted.py``, which ``ruff format`` then breaks into lines.  Three minutes on two
+cores; the machine should do nothing else.  Needs SciPy, which JAX brings (``pip install '.[bench]'``).
 """
 
 from __future__ import annotations
@@ -22,11 +22,7 @@ from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.costs import chunk_count, levels, row_chunks
-from gscompile.schedules.llvm.numbers import (
-    MAX_CHUNKS,
-    MIN_CHUNKS,
-    POINTS_PER_CELL,
-)
+from gscompile.schedules.llvm.numbers import MAX_CHUNKS, MIN_CHUNKS, POINTS_PER_CELL
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
 
@@ -74,12 +70,10 @@ def measured(case: Case) -> dict[str, float]:
         src_ = b.input("src", src.shape, "float32")
         b.output(b.put(x_, i_, src_, reduction="add", bounds="clip"))
         module = b.build("llvm", rules=[rule()])
-        if module.stats.kernels[0][1] == (
-            way if way in ("privatised", "chunked") else OwnedRows.name
-        ):  # else it cannot be used
-            runs[way] = timer(
-                module.bind(x, i, src, out=x)
-            )  # in place: what comes before the first point costs nothing
+        taken = way if way in ("privatised", "chunked") else OwnedRows.name
+        if module.stats.kernels[0][1] == taken:  # else the way cannot be used
+            # in place: what comes before the first point costs nothing
+            runs[way] = timer(module.bind(x, i, src, out=x))
     times, _ = interleaved(runs, ROUNDS, slice_ms=5.0)
     return {way: float(np.median(ms)) for way, ms in times.items()}
 

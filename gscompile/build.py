@@ -125,15 +125,17 @@ class Module(CompiledFunction):
             ArgumentError: there is no such size, or it is negative.
         """
         symbols = self._summary.symbols
-        if wrong := [n for n, v in sizes.items() if n not in symbols or isinstance(v, bool) or not is_size(v)]:
+        values = {n: size for n, v in sizes.items() if n in symbols and (size := _size(v)) is not None}
+        if wrong := sizes.keys() - values:
+            named = ", ".join(symbols) or "none"
             raise ArgumentError(
-                f"explain: {', '.join(wrong)}: symbolic sizes of {self.name} are {', '.join(symbols) or 'none'}, and not negative"
+                f"explain: {', '.join(sorted(wrong))}: symbolic sizes of {self.name} are {named}, and not negative"
             )
         lowered, threads = self._recipe.lowered(), get_num_threads()
         lines = [f"{self.name} for {self._recipe.target}, {threads} thread{'s' * (threads != 1)}"]
         for name, rule in lowered.summary.stats.kernels:
             lines.append(f"{name}: {rule}")
-            lines += [indent(d.text(sizes, threads), "  ") for d in lowered.decisions.get(name, ())]
+            lines += [indent(d.text(values, threads), "  ") for d in lowered.decisions.get(name, ())]
         return "\n".join(lines)
 
     def source(self, kind: str = "tir") -> str:
@@ -192,12 +194,13 @@ def _loaded(graph: Graph, target: Target, rules: Sequence[Any], deterministic: b
     return build(graph, target, rules=rules, deterministic=deterministic)
 
 
-def is_size(x: object) -> bool:
-    """Whether x is an int, NumPy's too, that is not negative."""
+def _size(x: Any) -> int | None:
+    """An int, NumPy's too, that is not negative; None for anything else."""
     try:
-        return operator.index(x) >= 0  # type: ignore[arg-type]
+        n = operator.index(x)
     except TypeError:
-        return False
+        return None
+    return None if isinstance(x, bool) or n < 0 else n
 
 
 def interface(graph: Graph, summary: Summary, target: Target) -> Interface:

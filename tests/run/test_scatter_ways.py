@@ -145,8 +145,14 @@ def test_wider_totals_of_the_rows_that_are_hit(rows: int, width: int, dtype: str
     x, src = whole((rows, width), "float32"), whole((points, width), "float32") / 512
     want = x.copy()
     np.add.at(want, i, src)
-    for sizes in ((rows, points, width), ("n", "k", width), ("n", "k", "w")):
-        m = module((sizes[0], sizes[2]), sizes[1], dtype, [], reduction="add")
+    for sizes, rules in (
+        ((rows, points, width), []),
+        (("n", "k", width), []),
+        (("n", "k", "w"), []),
+        ((rows, points, width), [WAYS["in order"]]),
+        ((rows, points, width), [WAYS["sorted by owner"]]),
+    ):
+        m = module((sizes[0], sizes[2]), sizes[1], dtype, rules, reduction="add")
         for threads in (1, 2, 3):
             gs.set_num_threads(threads)
             given = x.astype(numpy)
