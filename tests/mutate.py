@@ -165,7 +165,7 @@ DEFECTS = [
     ),
     Defect(
         "a dropped pair listed",
-        "schedules/llvm/owned.py",
+        "schedules/llvm/index_scan.py",
         "taken = T.all_of([ok, self.lo <= r, r < self.hi])",
         "taken = T.all_of([self.lo <= r, r < self.hi])",
         (SCATTER_PATHS,),
