@@ -57,6 +57,9 @@ SERIAL_WORK = 12288
 COPIED_BYTES = 16
 """Bytes that an operation copies: a core copies 20 to 30 in a nanosecond."""
 
+FETCHED_LINE_WORK = 16
+"""Operations in which a cache line comes from another core's cache: 8 ns, several of them underway."""
+
 INNER_CELLS = 64
 """Cells that the innermost loops should at least run over, since finding a row costs a division."""
 
