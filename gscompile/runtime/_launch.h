@@ -11,7 +11,8 @@
  *
  * Which of two pools is better depends on what else the process does: beside a library whose threads spin while they wait for work,
  * tasks on that library's threads take half of the time; on threads of a library that nobody else uses, they lose to another one's
- * that spin.  So each task measures how much of its time its thread was kept from running, and launches alternate; see gs_learn.
+ * that spin.  So each task measures how much of its time its thread was kept from running, each launch counts the threads that came
+ * too late for a task, and launches alternate; see gs_learn.
  */
 #ifndef GSCOMPILE_LAUNCH_H
 #define GSCOMPILE_LAUNCH_H
@@ -74,6 +75,7 @@ typedef struct GsJob {
     atomic_int failed;   /* tasks */
     _Atomic(void *) error;
     int measured;
+    atomic_int workers;         /* threads that have run a task */
     _Atomic(int64_t) wall, run; /* nanoseconds of all tasks: from their begin to their end, and on a core */
     atomic_int helpers;         /* threads of the own pool that work on it */
     int room;            /* for helpers */
@@ -112,6 +114,9 @@ static int gs_step(GsJob *job) {
 }
 
 static void gs_work(GsJob *job) {
+    if (!gs_step(job))
+        return;
+    atomic_fetch_add(&job->workers, 1);
     while (gs_step(job))
         ;
 }
@@ -365,10 +370,11 @@ static void gs_any_task(void *job, int64_t k) {
 /* -- which of two pools ----------------------------------------------------------------------------------------------------- */
 
 enum {
-    LONG_NS = 20000, /* of a launch's tasks together, from which what they measured means something */
-    MUCH = 150,      /* of 1000: time that threads were kept from running */
-    TRIAL = 4,       /* launches before a verdict */
-    FIRST_WAIT = 64, /* launches on the own pool before the other one is tried again, doubled each time that it was no better */
+    LONG_NS = 20000,   /* of a launch's tasks together, from which what they measured means something */
+    LATE_NS = 200000,  /* the same, from which a thread that took none was kept from running: to wake one up takes some 50 us */
+    MUCH = 150,        /* of 1000: time that threads were kept from running */
+    TRIAL = 4,         /* launches before a verdict */
+    FIRST_WAIT = 64,   /* launches on the own pool before the other one is tried again, doubled each time that it was no better */
     MOST_WAIT = 1 << 16
 };
 
@@ -392,6 +398,9 @@ static void gs_learn(GsJob *job, int other) {
     if (wall < LONG_NS || other != atomic_load(&gs_turn.other))
         return;
     int lost = run >= wall ? 0 : (int)((wall - run) * 1000 / wall);
+    int late = wall < LATE_NS ? 0 : (job->room + 1 - atomic_load(&job->workers)) * 1000 / (job->room + 1);
+    if (late > lost)
+        lost = late;
     int average = atomic_load(&gs_turn.lost);
     average += (lost - average) / 4;
     atomic_store(&gs_turn.lost, average);
