@@ -39,10 +39,6 @@ static PyObject *use(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(turn_doc, "turn()\n--\n\nOf pools that alternate: whether the next launch goes to the other one.");
-
-static PyObject *turn(PyObject *module, PyObject *nothing) { return PyBool_FromLong(atomic_load(&gs_turn.other)); }
-
 PyDoc_STRVAR(limit_doc, "limit(helpers)\n--\n\nStart at most so many threads; returns how many there are.");
 
 static PyObject *limit(PyObject *module, PyObject *number) {
@@ -59,7 +55,6 @@ static PyObject *limit(PyObject *module, PyObject *number) {
 static PyMethodDef functions[] = {
     {"connect", connect, METH_VARARGS, connect_doc},
     {"use", use, METH_VARARGS, use_doc},
-    {"turn", turn, METH_NOARGS, turn_doc},
     {"limit", limit, METH_O, limit_doc},
     {NULL, NULL, 0, NULL},
 };

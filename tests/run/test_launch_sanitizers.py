@@ -72,11 +72,12 @@ static void foreign(void *context, int64_t tasks, void (*task)(void *, int64_t),
     pthread_join(other, NULL);
 }
 
-/* Launches of which threads were kept from running for so much of 1000; how many until the other pool's turn ends or begins. */
-static int until_it_turns(int lost, int most) {
+/* Launches of which two threads were kept from running for so much of 1000, or one got no task; how many until the other pool's
+ * turn ends or begins. */
+static int until_it_turns(int lost, int workers, int most) {
     int before = atomic_load(&gs_turn.other);
     for (int n = 1; n <= most; ++n) {
-        GsJob job = {.wall = 100 * LONG_NS, .run = (1000 - lost) * (int64_t)LONG_NS / 10};
+        GsJob job = {.wall = 100 * LONG_NS, .run = (1000 - lost) * (int64_t)LONG_NS / 10, .room = 1, .workers = workers};
         gs_learn(&job, before);
         if (atomic_load(&gs_turn.other) != before)
             return n;
@@ -85,18 +86,22 @@ static int until_it_turns(int lost, int most) {
 }
 
 static void turns(void) {
-    GsJob brief = {.wall = LONG_NS - 1, .run = 0};
-    for (int k = 0; k < 100; ++k)
-        gs_learn(&brief, 0); /* says nothing */
-    assert(until_it_turns(0, 1000) == 0 && until_it_turns(MUCH / 2, 1000) == 0);
-    assert(until_it_turns(500, 1000) <= 2 * TRIAL && gs_turn.other);  /* somebody spins: the other pool */
-    assert(until_it_turns(500, 1000) <= 2 * TRIAL && !gs_turn.other); /* there, too: back */
-    assert(until_it_turns(500, 1000) >= FIRST_WAIT && gs_turn.other); /* for a while */
-    assert(until_it_turns(500, 1000) <= 2 * TRIAL && !gs_turn.other);
-    assert(until_it_turns(500, 1000) >= 2 * FIRST_WAIT && gs_turn.other); /* for twice as long */
-    assert(until_it_turns(0, 1000) == 0 && gs_turn.other);                /* this time it is good, and stays */
-    assert(until_it_turns(500, 1000) <= 2 * TRIAL && !gs_turn.other);
-    assert(until_it_turns(500, 1000) <= FIRST_WAIT + 2 * TRIAL && gs_turn.other); /* that was not held against it */
+    GsJob brief = {.wall = LONG_NS - 1, .run = 0, .room = 1, .workers = 2};
+    GsJob alone = {.wall = LATE_NS - 1, .run = LATE_NS - 1, .room = 1, .workers = 1};
+    for (int k = 0; k < 100; ++k) { /* they say nothing */
+        gs_learn(&brief, 0);
+        gs_learn(&alone, 0);
+    }
+    assert(until_it_turns(0, 2, 1000) == 0 && until_it_turns(MUCH / 2, 2, 1000) == 0);
+    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && gs_turn.other);  /* somebody spins: the other pool */
+    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && !gs_turn.other); /* there, too: back */
+    assert(until_it_turns(500, 2, 1000) >= FIRST_WAIT && gs_turn.other); /* for a while */
+    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && !gs_turn.other);
+    assert(until_it_turns(500, 2, 1000) >= 2 * FIRST_WAIT && gs_turn.other); /* for twice as long */
+    assert(until_it_turns(0, 2, 1000) == 0 && gs_turn.other);                /* this time it is good, and stays */
+    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && !gs_turn.other);
+    assert(until_it_turns(500, 2, 1000) <= FIRST_WAIT + 2 * TRIAL && gs_turn.other); /* that was not held against it */
+    assert(until_it_turns(0, 1, 1000) <= 2 * TRIAL && !gs_turn.other); /* too late for a task is as bad */
     gs_take_turns(0);
 }
 
