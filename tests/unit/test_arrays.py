@@ -21,7 +21,7 @@ from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime.aliasing import overlap, span
 from gscompile.runtime.arrays import View, as_array, contiguous, copy_into, empty, finish, ndarray, view
-from gscompile.runtime.arrays.jax import empty_jax
+from gscompile.runtime.arrays.jax import _adopter, empty_jax
 from tests import cases
 
 CPU = ("cpu", 0)
@@ -964,6 +964,31 @@ def test_finished_jax_arrays_keep_64_bits() -> None:
     assert result.tolist() == [2**40, -(2**40)]
     assert view(result).ptr == v.ptr
     assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize(
+    "name", ["float32", "bfloat16", "float8_e4m3fn", "bool", "int64", "float64", "complex64", "complex128"]
+)
+def test_finished_jax_arrays_are_like_those_of_device_put(
+    name: str, quick: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the function below it, and without that one, which JAX does not promise."""
+    jax = need("jax")
+    if not quick:
+        monkeypatch.delattr("jax._src.lib.xla_client")
+    adopt = _adopter.__wrapped__()
+    for wide in (False, True):
+        with jax.enable_x64(wide):
+            array, v = empty("jax", (2, 3), DTYPES[name])
+            array[...] = 1
+            got = adopt(array)
+            assert view(got).ptr == v.ptr
+            with jax.enable_x64(True):
+                want = jax.device_put(np.array(array), jax.devices("cpu")[0])
+            assert (got.aval, got.sharding, got.committed) == (want.aval, want.sharding, want.committed)
+            with jax.enable_x64(True):
+                assert (jax.jit(lambda x: x == 1)(got)).all()
 
 
 def test_fresh_jax_storage_can_be_filled() -> None:
