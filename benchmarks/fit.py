@@ -21,7 +21,7 @@ from gscompile.bench.timing import interleaved, timer
 from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
-from gscompile.schedules.llvm.costs import chunk_count, levels, row_chunks
+from gscompile.schedules.llvm.costs import chunk_count, levels, row_chunks, source_levels
 from gscompile.schedules.llvm.numbers import MAX_CHUNKS, MIN_CHUNKS, POINTS_PER_CELL
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
@@ -95,9 +95,10 @@ def measure(path: Path) -> None:
 
 def features(way: str, case: Case, threads: int) -> list[float]:
     """What the coefficients of a way are multiplied by, in thousands of points."""
-    n, steps = case.points / 1e3, [min(case.table_bytes // level, 1) for level in levels(resolve("llvm").facts)]
-    lines = -(-4 * case.row // 64)
-    each = [n, n * 4 * case.row / 64, *(n * s for s in steps), *(n * lines * s for s in steps)]
+    n, target, lines = case.points / 1e3, resolve("llvm").facts, -(-4 * case.row // 64)
+    steps = [min(case.table_bytes // level, 1) for level in levels(target)]
+    brought = [min(4 * case.row * case.points // level, 1) for level in source_levels(target)]
+    each = [n, n * 4 * case.row / 64, *(n * s for s in steps), *(n * lines * s for s in steps + brought)]
     if way == "in order":
         return each
     if way == "index scan":
@@ -129,16 +130,16 @@ def fitted(way: str, rows: list[dict[str, Any]]) -> tuple[list[float], float]:
 
 def write(data: dict[str, Any]) -> None:
     """Write the module of the fitted numbers."""
-    table, launches = {}, []
+    table, launches, target = {}, [], resolve("llvm").facts
     for way in RULES:
         found, off = fitted(way, data["rows"])
-        steps = len(levels(resolve("llvm").facts))
-        times: dict[str, Any] = {"point": round(found[0]), "line": round(found[1])}
-        times["waits"] = [round(v) for v in found[2 : 2 + steps]]
-        times["line waits"] = [round(v) for v in found[2 + steps : 2 + 2 * steps]]
+        numbers = iter([round(v) for v in found])
+        times: dict[str, Any] = {"point": next(numbers), "line": next(numbers)}
+        for name, steps in (("waits", levels), ("line waits", levels), ("source waits", source_levels)):
+            times[name] = [next(numbers) for _ in steps(target)]
         if way != "in order":
-            times["scan" if way == "index scan" else "clear"] = round(found[2 + 2 * steps])
-            launches.append(found[3 + 2 * steps] * 1e3)
+            times["scan" if way == "index scan" else "clear"] = next(numbers)
+            launches.append(found[-1] * 1e3)
         table[way] = times
         print(f"{way}: off by {off:.2f} on the median: {times}")
     table["launch"] = {"point": round(max(launches))}

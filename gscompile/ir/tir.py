@@ -405,6 +405,22 @@ def lets(name: str, values: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) 
     return seq(*map(tirx.Bind, variables, values), body(variables))
 
 
+def kept(names: str | Sequence[str], values: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """As :func:`lets`, for integers that TVM's simplifier would put in place of their names, again and again: by way of memory.
+
+    LLVM takes that out.
+    """
+    long = [k for k, x in enumerate(values) if not is_simple(x)]
+    if not long:
+        return body(list(values))
+    called = [f"{names}{k}" if isinstance(names, str) else names[k] for k in long]
+    cells = buffer(f"{called[0]}_", [len(long)], "int64", align=8)
+    stores = [store(cells, [const(j)], values[k]) for j, k in enumerate(long)]
+    variables = {k: tirx.Var(name, "int64") for k, name in zip(long, called, strict=True)}
+    binds = [tirx.Bind(v, load(cells, const(j))) for j, v in enumerate(variables.values())]
+    return seq(allocate(cells), *stores, *binds, body([variables.get(k, x) for k, x in enumerate(values)]))
+
+
 def bind(variable: Var, value: Expr) -> Stmt:
     """Give a variable its value, for the statements that follow."""
     return tirx.Bind(variable, value)

@@ -147,7 +147,7 @@ def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> St
         return _Chunks(nest, ctx, stream, count, chunks, acc, partials).statement()
 
     # hidden: code that cannot be reached for the sizes that are known, TVM simplifies until it divides by zero
-    return T.let("chunks", T.hidden(T.maximum(ctx.sizes(count), T.const(1))), statement)
+    return T.kept(["chunks"], [T.hidden(T.maximum(ctx.sizes(count), T.const(1)))], lambda names: statement(*names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,8 @@ class _Chunks:
 
         if has_one_owner(self.ctx):
             return slabs(T.const(1))
-        return T.let("owners", T.maximum(T.quotient(self.ctx.threads, self.chunks), T.const(1)), slabs)
+        owners = T.maximum(T.quotient(self.ctx.threads, self.chunks), T.const(1))
+        return T.kept(["owners"], [owners], lambda names: slabs(*names))
 
     def numbered(self, u: Expr, owners: Expr) -> Stmt:
         """The slab of a number, of all slabs of all chunks."""
@@ -191,20 +192,20 @@ class _Chunks:
 
         def part(g: Expr, o: Expr) -> Stmt:
             start, end = T.quotient(extent * o, owners), T.quotient(extent * (o + 1), owners)
-            return T.let("lo", start, lambda lo: T.let("hi", end, lambda hi: self.slab(g, lo, hi)))
+            return T.kept(("lo", "hi"), [start, end], lambda ends: self.slab(g, *ends))
 
-        return T.let("g", T.quotient(u, owners), lambda g: T.let("o", T.remainder(u, owners), lambda o: part(g, o)))
+        return T.kept(("g", "o"), [T.quotient(u, owners), T.remainder(u, owners)], lambda place: part(*place))
 
     def slab(self, g: Expr, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)`` of a chunk's accumulator."""
         start, points = identity(self.nest, self.acc), self.ctx.sizes(self.stream.count)
         clear = self.stream.cells(lo, hi, lambda c: T.store(self.partials, [g, *c], start))
-        begin, end = T.quotient(points * g, self.chunks), T.quotient(points * (g + 1), self.chunks)
 
-        def add(first: Expr) -> Stmt:
-            return T.let("last", end, lambda last: self.stream.add(self.partials, g, first, last, lo, hi))
+        def add(ends: list[Expr]) -> Stmt:
+            first, last = ends
+            return self.stream.add(self.partials, g, first, last, lo, hi)
 
-        return T.seq(clear, T.let("first", begin, add))
+        return T.seq(clear, T.kept(("first", "last"), [T.quotient(points * k, self.chunks) for k in (g, g + 1)], add))
 
     def totals(self) -> Stmt:
         """All cells of the output, of all chunks in their order."""

@@ -39,7 +39,7 @@ from gscompile.schedules.llvm.numbers import (
 )
 from gscompile.schedules.rule import Context, Target
 
-REFERENCE = Target("llvm", 32, "x86-64-v3", L2_BYTES, 32 << 20, 2)
+REFERENCE = Target("llvm", 32, "x86-64-v3", 2 << 20, 32 << 20, 2)
 """For which ways are compared that round differently."""
 
 
@@ -90,16 +90,24 @@ def levels(target: Target) -> tuple[int, ...]:
     return (L1_BYTES, l2 // 2, 2 * l2, max(last // 2, 4 * l2), max(2 * last, 8 * l2), 8 * max(last, 4 * l2))
 
 
+def source_levels(target: Target) -> tuple[int, ...]:
+    """The same of all that the points bring, which is read once and in order."""
+    return (2 * (target.l2_bytes or L2_BYTES), 2 * last_level_bytes(target))
+
+
 # -- estimates, in picoseconds
 
 
 def per_point(way: str, f: Facts, target: Target) -> Dim:
-    """What a point costs one thread: itself, the bytes of its row, and waiting for the tensor that is indexed."""
+    """What a point costs one thread: itself, the bytes of its row, waits for the tensor that is indexed and what it brings."""
     t, lines = TIMES[way], (f.row_bytes + 63) // 64
     cost: Dim = t["point"] + f.row_bytes * t["line"] // 64 + GATHER_PS * f.gathered
     for level, point, line in zip(levels(target), t["waits"], t["line waits"], strict=True):
         if point or line:
             cost = cost + dim_min(f.table_bytes // level, 1) * (point + lines * line)
+    for level, line in zip(source_levels(target), t["source waits"], strict=True):
+        if line and not f.gathered:
+            cost = cost + dim_min(f.points * f.row_bytes // level, 1) * (lines * line)
     return cost
 
 

@@ -55,7 +55,7 @@ def shared_range(
     several = T.all_of([much, enough, None if alone is False else T.not_(alone)])
     if several is None:
         return always_shared(ctx, extent, body)
-    # by way of memory: TVM's simplifier would look through a name or a select, again and again
+    # by way of memory, as T.kept, since a select would compute its condition in each part
     tasks, zero = T.buffer("tasks", [1], "int64", align=8), T.const(0)
     chosen = T.if_(several, T.store(tasks, [zero], ctx.threads), T.store(tasks, [zero], T.const(1)))
     loop = T.let("n", T.load(tasks, zero), lambda n: _shared(ctx, extent, n, body))
@@ -71,8 +71,9 @@ def _shared(ctx: Context, extent: Dim, tasks: Expr, body: Callable[[Expr, Expr],
     n = ctx.sizes(extent)
 
     def share(t: Expr) -> Stmt:
-        lo, hi = T.quotient(n * t, tasks), T.quotient(n * (t + 1), tasks)
-        return T.let("lo", lo, lambda a: T.let("hi", hi, lambda b: body(a, b)))
+        return T.kept(
+            ("lo", "hi"), [T.quotient(n * t, tasks), T.quotient(n * (t + 1), tasks)], lambda ends: body(*ends)
+        )
 
     return T.parallel(tasks, share)
 
@@ -122,8 +123,8 @@ def _units(ctx: Context, shape: Sequence[Dim]) -> _Units:
         return _blocks(ctx, outer, inner[0])
 
     def row(r: Expr, cell: CellBody) -> Stmt:
-        c = unravel(r, outer, ctx.sizes)
-        return nested("c", ctx.sizes.shape(inner), lambda w: cell([*c, *w]))
+        loops: CellBody = lambda c: nested("c", ctx.sizes.shape(inner), lambda w: cell([*c, *w]))  # noqa: E731
+        return T.kept("at", unravel(r, outer, ctx.sizes), loops)
 
     return _Units(product(outer), "row", row)
 
@@ -133,9 +134,12 @@ def _blocks(ctx: Context, outer: list[Dim], width: Dim) -> _Units:
     cut = [*outer, (width + (AXIS_BLOCK - 1)) // AXIS_BLOCK]
 
     def block(u: Expr, cell: CellBody) -> Stmt:
+        def cells(place: list[Expr]) -> Stmt:
+            *row, begin = place
+            return T.for_range(begin, T.minimum(begin + AXIS_BLOCK, ctx.sizes(width)), lambda i: cell([*row, i]), "c")
+
         *row, k = unravel(u, cut, ctx.sizes)
-        begin = k * AXIS_BLOCK
-        return T.for_range(begin, T.minimum(begin + AXIS_BLOCK, ctx.sizes(width)), lambda i: cell([*row, i]), "c")
+        return T.kept("at", [*row, k * AXIS_BLOCK], cells)
 
     return _Units(product(cut), "block", block)
 

@@ -122,16 +122,17 @@ def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr]
 
     def share(lo: Expr, hi: Expr) -> Stmt:
         def tile(u: Expr) -> Stmt:
-            first = first_cell(u)
+            def at(first: list[Expr]) -> Stmt:
+                def of(count: Expr) -> Stmt:
+                    return body(first, count, lambda n: first_cell(T.minimum(u + n, hi - 1)))
 
-            def of(count: Expr) -> Stmt:
-                return body(first, count, lambda n: first_cell(T.minimum(u + n, hi - 1)))
+                if width == 1 or (isinstance(columns, int) and columns % width == 0):
+                    return of(T.const(width))
+                rest = ctx.sizes(columns) - first[-1]
+                narrow = T.const(columns % width) if isinstance(columns, int) else rest
+                return T.if_(rest >= width, of(T.const(width)), of(narrow))
 
-            if width == 1 or (isinstance(columns, int) and columns % width == 0):
-                return of(T.const(width))
-            rest = ctx.sizes(columns) - first[-1]
-            narrow = T.const(columns % width) if isinstance(columns, int) else rest
-            return T.if_(rest >= width, of(T.const(width)), of(narrow))
+            return T.kept("first", first_cell(u), at)
 
         return T.for_range(lo, hi, tile, "tile")
 
@@ -250,7 +251,7 @@ class Prefetch:
             return over_reduced(self.nest, self.first, row)
 
         last = self.nest.ranges(self.later(T.const(LAST)))[0][1] - 1
-        return _named("ahead", [last], loops)
+        return T.kept("ahead", [last], loops)
 
     def _halves(self, extent: Expr, step: Callable[[list[Expr]], Stmt]) -> Stmt:
         """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each."""
@@ -262,7 +263,7 @@ class Prefetch:
             shift = T.select(second, more - extent, more)
             turn = T.maximum(extent - more, T.const(0))
             bounds = [T.select(second, turn, T.const(0)), T.select(second, extent, turn)]
-            return _named("ahead", [*cell, shift, *bounds], loop)
+            return T.kept("ahead", [*cell, shift, *bounds], loop)
 
         def loop(names: list[Expr]) -> Stmt:
             *cell, shift, begin, end = names
@@ -277,7 +278,7 @@ class Prefetch:
             loads = reads(self.nest, names[: len(cell)], names[len(cell) :])
             return T.seq(*(self._row(*loads[k]) for k in self.gathered))
 
-        return _named("later", [*cell, *r], prefetch)
+        return T.kept("later", [*cell, *r], prefetch)
 
     def _row(self, condition: Expr | None, buf: Buffer, at: list[Expr]) -> Stmt:
         return T.if_(condition, prefetch_row(T.address_of(buf, *at), self.count * T.itemsize(buf)))
@@ -291,20 +292,6 @@ def _quotient(a: int, b: Expr) -> tuple[Expr, Expr]:
         return T.const(quotient), T.const(remainder)
     some = T.maximum(b, T.const(1))
     return T.quotient(T.const(a), some), T.remainder(T.const(a), some)
-
-
-def _named(name: str, values: list[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
-    """A statement that uses values more than once; literals and variables need no name."""
-
-    def bind(done: list[Expr]) -> Stmt:
-        if len(done) == len(values):
-            return body(done)
-        value = values[len(done)]
-        if T.is_simple(value):
-            return bind([*done, value])
-        return T.let(f"{name}{len(done)}", value, lambda v: bind([*done, v]))
-
-    return bind([])
 
 
 def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:

@@ -16,7 +16,7 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.kernels import prefetch_row
-from gscompile.schedules.llvm.numbers import RUN_ELEMENTS, RUN_SAMPLES
+from gscompile.schedules.llvm.numbers import LONG_ROW_BYTES, ROW_PREFETCH_DISTANCE, RUN_ELEMENTS, RUN_SAMPLES
 from gscompile.schedules.llvm.staged import RowScatter
 from gscompile.schedules.loops import nested, ravel
 
@@ -99,6 +99,12 @@ class RowTotals:
         width = self.scatter.width
         return isinstance(width, int) and 0 < width <= RUN_ELEMENTS
 
+    @property
+    def long(self) -> bool:
+        """Whether a row has so many lines that prefetching it pays."""
+        row = self.scatter.width * self.scatter.acc.itemsize
+        return isinstance(row, int) and row >= LONG_ROW_BYTES
+
     def if_runs(self, first: Expr, last: Expr, runs: Stmt, otherwise: Stmt) -> Stmt:
         """``runs`` where of :data:`RUN_SAMPLES` points, evenly spread, two or more have their successor's row."""
         s, zero = self.scatter, T.const(0)
@@ -172,7 +178,9 @@ class RowTotals:
         flag = Flag(s.nest.check)
 
         def point(p: Expr, add: Adding) -> Stmt:
-            return T.seq(flag.test(s.grid(p)), self.taken(p, add))
+            later = T.minimum(p + ROW_PREFETCH_DISTANCE, last - 1)
+            ahead = self.prefetch(later, s.target(later)[0]) if self.long else None
+            return T.seq(flag.test(s.grid(p)), ahead, self.taken(p, add))
 
         def every(add: Adding) -> Stmt:
             return T.for_range(first, last, lambda p: point(p, add), "p")

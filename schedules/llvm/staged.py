@@ -196,8 +196,8 @@ def blocks(lo: Expr, hi: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
 
     def block(k: Expr) -> Stmt:
         first = lo + k * POINT_BLOCK
-        return T.let(
-            "first", first, lambda b: T.let("count", T.minimum(hi - b, T.const(POINT_BLOCK)), lambda n: body(b, n))
+        return T.kept(
+            ("first", "count"), [first, T.minimum(hi - first, T.const(POINT_BLOCK))], lambda names: body(*names)
         )
 
     return T.for_(T.floordiv(hi - lo + (POINT_BLOCK - 1), T.const(POINT_BLOCK)), block, "block")

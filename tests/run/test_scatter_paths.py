@@ -231,7 +231,7 @@ class Visits:
     [
         (20_000, 1, "add", "privatised", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 8, 64: 1 / 64}),
         # one thread alone, until points are sorted: to count, to prefetch and to add
-        (10_000, 4, "sub", "owned-rows", {1: 1, 2: 1 / 2, 4: 1 / 4, 16: 1 / 16, 64: 3 / 64}),
+        (10_000, 4, "sub", "owned-rows", {1: 1, 2: 1 / 2, 4: 1 / 4, 16: 3 / 16, 64: 3 / 64}),
         # each at every point, for its block's span and for its list: by one thread, too, since the rows are not near each other
         (40_000, 20, "sub", "owned-rows", {1: 2, 2: 2, 4: 2, 8: 2, 16: 3 / 16, 64: 3 / 64}),
         # four chunks, and in each the threads that share it: the span, and the list
