@@ -78,7 +78,10 @@ class Decision:
 def first_of(ways: Sequence[tuple[Condition, Callable[[], Stmt]]]) -> Stmt:
     """The first statement whose condition holds, which of the last one is True; those of False are not made."""
     (condition, make), *rest = [w for w in ways if w[0] is not False]
-    return make() if condition is True else T.if_(condition, make(), first_of(rest))
+    if condition is True:
+        return make()
+    # by way of memory: TVM's simplifier would take the condition for a fact, and all that follows from it, wherever it looks
+    return T.kept(["least"], [T.cast("int64", condition)], lambda x: T.if_(x[0] != 0, make(), first_of(rest)))
 
 
 FAR = 1 << 61  # a number past int64 is as good as this one: nothing takes 26 days

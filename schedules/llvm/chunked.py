@@ -19,6 +19,7 @@ from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
+from gscompile.schedules.decisions import first_of
 from gscompile.schedules.llvm.check import if_valid
 from gscompile.schedules.llvm.column_scatter import ColumnScatter
 from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays, row_chunks
@@ -73,14 +74,18 @@ class Chunked:
             worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))
         if worth is False:
             return None
-        stmt = with_kernels(_chunked(nest, ctx, stream, count))
-        if worth is True:
-            return stmt if nest.check is None else Checked(stmt)
-        other = OwnedRows(sorts=False).apply(nest, ctx) or OwnerComputes().apply(nest, ctx)
-        if nest.check is None:
-            return T.if_(worth, stmt, other)
-        checked = other.stmt if isinstance(other, Checked) else if_valid(nest.check, ctx, other)
-        return Checked(T.if_(worth, stmt, checked))
+        stmt = first_of(
+            [(worth, lambda: with_kernels(_chunked(nest, ctx, stream, count))), (True, lambda: _other(nest, ctx))]
+        )
+        return stmt if nest.check is None else Checked(stmt)
+
+
+def _other(nest: ScatterNest, ctx: Context) -> Stmt:
+    """Where chunks do not pay: as the rules that come after this one do it, and check."""
+    other = OwnedRows(sorts=False).apply(nest, ctx) or OwnerComputes().apply(nest, ctx)
+    if nest.check is None or isinstance(other, Checked):
+        return other.stmt if isinstance(other, Checked) else other
+    return if_valid(nest.check, ctx, other)
 
 
 class _Stream(Protocol):

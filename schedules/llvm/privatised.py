@@ -16,6 +16,7 @@ from gscompile.ir.dims import Dim
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.decisions import first_of
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays
 from gscompile.schedules.llvm.kernels import prefetch_lines, with_kernels
@@ -61,9 +62,8 @@ class Privatised:
         worth = both(fits, least)
         if worth is False or (worth is not True and len(s.leading) > 1):
             return None  # a call decides between two ways: for index vectors, whose reading costs more, chunks are the other
-        stmt = with_kernels(_Chunks.of(s, count).statement())
-        if worth is not True:
-            stmt = T.if_(worth, stmt, OwnedRows(sorts=False).statement(s))
+        chunks = (worth, lambda: with_kernels(_Chunks.of(s, count).statement()))
+        stmt = first_of([chunks, (True, lambda: OwnedRows(sorts=False).statement(s))])
         return stmt if nest.check is None else Checked(stmt)
 
 
