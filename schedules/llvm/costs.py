@@ -28,7 +28,6 @@ from gscompile.schedules.llvm.numbers import (
     MAX_PARTIALS,
     MIN_PARTIALS,
     MIN_SORTING_CORES,
-    NARROW_ROW_BYTES,
     PICKS_PER_PACKED,
     POINTS_PER_PARTIAL_CELL,
     SORT_BLOCK,
@@ -203,9 +202,7 @@ def one_by_one(ctx: Context, name: str, f: Facts, sorts: bool) -> Decision:
     """How rows are added that meet others in the order of the points."""
 
     def estimates() -> dict[str, Dim]:
-        found = {"index scan": index_scan(f, ctx.target, THREADS)}
-        if not isinstance(f.row_bytes, int) or f.row_bytes <= NARROW_ROW_BYTES:
-            found["in order"] = in_order(f, ctx.target)
+        found = {"index scan": index_scan(f, ctx.target, THREADS), "in order": in_order(f, ctx.target)}
         if sorts and not (ctx.target.cores is not None and ctx.target.cores < MIN_SORTING_CORES):
             found["sorted by owner"] = sorted_by_owner(f, ctx.target, THREADS)
         return found

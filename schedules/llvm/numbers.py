@@ -205,9 +205,6 @@ MIN_SCANNING_THREADS = 8
 Single elements: two threads mispredict every second point and take 4.7 ns per point, where one alone takes 1.5.
 """
 
-NARROW_ROW_BYTES = 64
-"""Bytes of a row above which one thread alone is not faster than several that scan all points: there is no code for it."""
-
 # -- privatised accumulators (privatised.py, chunked.py): these decide how sums of floats round
 
 PARALLEL_POINTS = 32768

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from gscompile.ir import tir as T
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.kernels import prefetch_row
 from gscompile.schedules.llvm.numbers import LONG_ROW_BYTES, ROW_PREFETCH_DISTANCE, RUN_ELEMENTS, RUN_SAMPLES
@@ -105,19 +106,21 @@ class RowTotals:
         row = self.scatter.width * self.scatter.acc.itemsize
         return isinstance(row, int) and row >= LONG_ROW_BYTES
 
-    def if_runs(self, first: Expr, last: Expr, runs: Stmt, otherwise: Stmt) -> Stmt:
-        """``runs`` where of :data:`RUN_SAMPLES` points, evenly spread, two or more have their successor's row."""
+    def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
+        """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, two or more have their successor's row."""
         s, zero = self.scatter, T.const(0)
-        equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(last - first, T.const(RUN_SAMPLES + 1))
+        if not self.narrow:
+            return body(False)
+        points = s.ctx.sizes(s.points)
+        equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(points, T.const(RUN_SAMPLES + 1))
 
         def look(k: Expr) -> Stmt:
-            p = first + k * step
+            p = k * step
             same = s.target(p)[0] == s.target(p + 1)[0]
             return T.if_(same, T.store(equal, [zero], T.load(equal, zero) + 1))
 
         looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k"))
-        found = T.if_(T.load(equal, zero) >= 2, runs, otherwise)
-        return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, found)
+        return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, body(T.load(equal, zero) >= 2))
 
     def in_runs(self, loop: Callable[[Adding], Stmt]) -> Stmt:
         """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, narrow rows staying in registers.
@@ -168,11 +171,11 @@ class RowTotals:
             reads.append((s.nest.out, row))
         return T.seq(*(prefetch_row(T.address_of(buf, *at), width * T.itemsize(buf)) for buf, at in reads))
 
-    def add_all(self, first: Expr, last: Expr, sampled: bool = False) -> Stmt:
+    def add_all(self, first: Expr, last: Expr, runs: Condition = True) -> Stmt:
         """Add the points ``[first, last)`` to all rows, in their order: what one thread alone does.
 
         Args:
-            sampled: a look at some pairs of neighbours tells whether runs are worth looking for.
+            runs: whether runs are worth looking for.
         """
         s = self.scatter
         flag = Flag(s.nest.check)
@@ -185,9 +188,7 @@ class RowTotals:
         def every(add: Adding) -> Stmt:
             return T.for_range(first, last, lambda p: point(p, add), "p")
 
-        loop = self.in_runs(every)
-        if sampled and self.narrow:
-            loop = self.if_runs(first, last, loop, every(self.add_at))
+        loop = first_of([(runs, lambda: self.in_runs(every)), (True, lambda: every(self.add_at))])
         if s.nest.check is None:
             return loop
         extents = s.ctx.sizes.shape(s.leading)
