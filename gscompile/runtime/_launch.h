@@ -12,7 +12,7 @@
  * Which of two pools is better depends on what else the process does: beside a library whose threads spin while they wait for work,
  * tasks on that library's threads take half of the time; on threads of a library that nobody else uses, they lose to another one's
  * that spin.  So each task measures how much of its time its thread was kept from running, each launch counts the threads that came
- * too late for a task, and launches alternate; see gs_learn.
+ * too late for a task and how long it waited for the other pool's, and launches alternate; see gs_learn.
  */
 #ifndef GSCOMPILE_LAUNCH_H
 #define GSCOMPILE_LAUNCH_H
@@ -77,6 +77,7 @@ typedef struct GsJob {
     int measured;
     atomic_int workers;         /* threads that have run a task */
     _Atomic(int64_t) wall, run; /* nanoseconds of all tasks: from their begin to their end, and on a core */
+    int64_t whole;              /* nanoseconds of the launch */
     atomic_int helpers;         /* threads of the own pool that work on it */
     int room;            /* for helpers */
     struct GsJob *following;
@@ -372,6 +373,7 @@ static void gs_any_task(void *job, int64_t k) {
 enum {
     LONG_NS = 20000,   /* of a launch's tasks together, from which what they measured means something */
     LATE_NS = 200000,  /* the same, from which a thread that took none was kept from running: to wake one up takes some 50 us */
+    WAIT_NS = 15000,   /* of a launch beyond that of its tasks: threads that sleep are waited for */
     MUCH = 150,        /* of 1000: time that threads were kept from running */
     TRIAL = 4,         /* launches before a verdict */
     FIRST_WAIT = 64,   /* launches on the own pool before the other one is tried again, doubled each time that it was no better */
@@ -394,30 +396,31 @@ static void gs_take_turns(int other) {
 
 /* After a launch: whose turn is next.  The own pool stays until its threads are kept from running, the other one likewise. */
 static void gs_learn(GsJob *job, int other) {
-    int64_t wall = atomic_load(&job->wall), run = atomic_load(&job->run);
-    if (wall < LONG_NS || other != atomic_load(&gs_turn.other))
+    int64_t wall = atomic_load(&job->wall), run = atomic_load(&job->run), wait = other ? job->whole - wall : 0;
+    if ((wall < LONG_NS && wait < WAIT_NS) || other != atomic_load(&gs_turn.other))
         return;
     int lost = run >= wall ? 0 : (int)((wall - run) * 1000 / wall);
     int late = wall < LATE_NS ? 0 : (job->room + 1 - atomic_load(&job->workers)) * 1000 / (job->room + 1);
-    if (late > lost)
-        lost = late;
+    int idle = wait < WAIT_NS ? 0 : (int)(wait * 1000 / job->whole);
+    lost = late > lost ? late : lost;
+    lost = idle > lost ? idle : lost;
     int average = atomic_load(&gs_turn.lost);
     average += (lost - average) / 4;
     atomic_store(&gs_turn.lost, average);
     int so_far = atomic_load(&gs_turn.so_far);
     atomic_store(&gs_turn.so_far, so_far < MOST_WAIT ? so_far + 1 : so_far);
-    int next_wait = atomic_load(&gs_turn.next_wait), wait = atomic_load(&gs_turn.wait);
+    int next_wait = atomic_load(&gs_turn.next_wait), left = atomic_load(&gs_turn.wait);
     if (other && so_far >= FIRST_WAIT)
         atomic_store(&gs_turn.next_wait, FIRST_WAIT); /* it was good for a while */
-    if (!other && wait > 0)
-        atomic_store(&gs_turn.wait, wait - 1);
+    if (!other && left > 0)
+        atomic_store(&gs_turn.wait, left - 1);
     if (so_far < TRIAL || average < MUCH)
         return;
     if (other) {
         atomic_store(&gs_turn.wait, next_wait);
         atomic_store(&gs_turn.next_wait, next_wait < MOST_WAIT ? 2 * next_wait : next_wait);
         gs_take_turns(0);
-    } else if (wait == 0)
+    } else if (left == 0)
         gs_take_turns(1);
 }
 
@@ -446,6 +449,7 @@ static int gs_launch(GsBody body, void *data, int tasks) {
         gs_work(&job);
     else {
         job.measured = alternates;
+        int64_t begin = alternates ? gs_clock(CLOCK_MONOTONIC) : 0;
         if (other) {
             pool->call(pool->context, wanted, gs_any_task, &job);
             gs_work(&job); /* what it has left */
@@ -453,8 +457,10 @@ static int gs_launch(GsBody body, void *data, int tasks) {
                 sched_yield();
         } else
             gs_run_own(&job);
-        if (alternates)
+        if (alternates) {
+            job.whole = gs_clock(CLOCK_MONOTONIC) - begin;
             gs_learn(&job, other);
+        }
     }
     if (atomic_load(&job.failed) == 0)
         return 0;

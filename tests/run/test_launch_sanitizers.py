@@ -102,6 +102,14 @@ static void turns(void) {
     assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && !gs_turn.other);
     assert(until_it_turns(500, 2, 1000) <= FIRST_WAIT + 2 * TRIAL && gs_turn.other); /* that was not held against it */
     assert(until_it_turns(0, 1, 1000) <= 2 * TRIAL && !gs_turn.other); /* too late for a task is as bad */
+    gs_take_turns(1);
+    GsJob waiting = {.wall = 1000, .run = 1000, .whole = 1000 + WAIT_NS, .room = 1, .workers = 1};
+    for (int n = 0; n < 2 * TRIAL; ++n)
+        gs_learn(&waiting, 1);
+    assert(!gs_turn.other); /* so is a long wait, though there is little to do */
+    for (int n = 0; n < 1000; ++n)
+        gs_learn(&waiting, 0);
+    assert(!gs_turn.other); /* the own pool waits for nobody */
     gs_take_turns(0);
 }
 
