@@ -113,7 +113,7 @@ class _Rows:
         """
         s = self.scatter
         cells = s.rows * s.width
-        work = cells if self.widened or base_source(s) is None else cells * s.nest.dtype.itemsize // COPIED_BYTES
+        work = cells * s.nest.dtype.itemsize // COPIED_BYTES if self.begins_in_vectors else cells
         fetched = dim_min(s.points, s.rows) * ((s.width * s.acc.itemsize + (LINE_BYTES - 1)) // LINE_BYTES)
         saved = dim_max(work - fetched * FETCHED_LINE_WORK, 0)
 
@@ -124,6 +124,13 @@ class _Rows:
             return T.seq(start, added, end if self.widened else None)
 
         return self.into.sampled(body)
+
+    @property
+    def begins_in_vectors(self) -> bool:
+        """Whether the rows before the first point are a copy, or all the same."""
+        s = self.scatter
+        same = not T.reads(s.nest.base([T.var(f"c{k}") for k in range(len(s.nest.shape))]))
+        return not self.widened and (same or base_source(s) is not None)
 
     def partitioned(self) -> Stmt:
         """All rows, the points sorted by owner."""

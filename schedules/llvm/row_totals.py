@@ -17,9 +17,15 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.kernels import prefetch_row
-from gscompile.schedules.llvm.numbers import LONG_ROW_BYTES, ROW_PREFETCH_DISTANCE, RUN_ELEMENTS, RUN_SAMPLES
+from gscompile.schedules.llvm.numbers import (
+    LONG_ROW_BYTES,
+    ROW_PREFETCH_DISTANCE,
+    RUN_ELEMENTS,
+    RUN_SAMPLES,
+    resident_bytes,
+)
 from gscompile.schedules.llvm.staged import RowScatter
-from gscompile.schedules.loops import nested, ravel
+from gscompile.schedules.loops import assumed, nested, ravel
 
 Adding: TypeAlias = Callable[[Expr, list[Expr]], Stmt]
 """(point, coordinates that lead to its row) -> what the point does there."""
@@ -101,10 +107,13 @@ class RowTotals:
         return isinstance(width, int) and 0 < width <= RUN_ELEMENTS
 
     @property
-    def long(self) -> bool:
-        """Whether a row has so many lines that prefetching it pays."""
-        row = self.scatter.width * self.scatter.acc.itemsize
-        return isinstance(row, int) and row >= LONG_ROW_BYTES
+    def far(self) -> bool:
+        """Whether prefetching rows pays: they are long, and not all that they are of stays in a core's caches."""
+        s = self.scatter
+        row = s.width * s.acc.itemsize
+        tables = (s.rows * row, s.points * row if s.gathered else 0)
+        near = resident_bytes(s.ctx.target)
+        return isinstance(row, int) and row >= LONG_ROW_BYTES and any(assumed(t) > near for t in tables)
 
     def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
         """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, two or more have their successor's row."""
@@ -182,7 +191,7 @@ class RowTotals:
 
         def point(p: Expr, add: Adding) -> Stmt:
             later = T.minimum(p + ROW_PREFETCH_DISTANCE, last - 1)
-            ahead = self.prefetch(later, s.target(later)[0]) if self.long else None
+            ahead = self.prefetch(later, s.target(later)[0]) if self.far else None
             return T.seq(flag.test(s.grid(p)), ahead, self.taken(p, add))
 
         def every(add: Adding) -> Stmt:
