@@ -1,8 +1,9 @@
 """Fits the llvm cost model to measurements: ``python benchmarks/fit.py benchmarks/results/NAME/ways.json``.
 
-Measures every way to scatter rows on a grid of facts, unless the file holds that already (``--measure`` does it again), and
-writes the least-squares fit to ``schedules/llvm/fitted.py``, which ``ruff format`` then breaks into lines.  Three minutes on two
-cores; the machine should do nothing else.  Needs SciPy, which JAX brings (``pip install '.[bench]'``).
+Measures every way to scatter rows, and to pick elements of columns, on grids of facts, unless the file holds that already
+(``--measure`` does it again), and writes the least-squares fit to ``schedules/llvm/fitted.py``, which ``ruff format`` then breaks
+into lines.  Five minutes on two cores; the machine should do nothing else.  Needs SciPy, which JAX brings
+(``pip install '.[bench]'``).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.costs import chunk_count, levels, row_chunks, source_levels
+from gscompile.schedules.llvm.elements import PackedColumns
+from gscompile.schedules.llvm.map import Rows
 from gscompile.schedules.llvm.numbers import MAX_CHUNKS, MIN_CHUNKS, POINTS_PER_CELL
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
@@ -37,6 +40,10 @@ ROWS = (1, 4, 16, 64, 256)  # float32 elements of a row
 TABLES = tuple(1 << k for k in range(14, 29, 2))  # bytes
 POINTS = (4_000, 100_000, 1_000_000)
 MOST_BYTES = 256 << 20  # of src
+PICKING: dict[str, Callable[[], Any]] = {"packed": lambda: PackedColumns(always=True), "in place": Rows}
+DEEP, WIDE = (64, 256, 1024, 4096, 8192), (64, 512, 2048, 8192)
+PICKS_PER_ROW = (1 / 16, 1 / 4, 1, 4)
+MOST_TABLE_BYTES, MOST_PICKS = 64 << 20, 16 << 20
 ROUNDS = 5
 
 
@@ -78,16 +85,54 @@ def measured(case: Case) -> dict[str, float]:
     return {way: float(np.median(ms)) for way, ms in times.items()}
 
 
+class Picks(NamedTuple):
+    """Float32 elements picked along the first axis, at uniform indices of int64."""
+
+    deep: int
+    wide: int
+    rows: int
+
+    @property
+    def points(self) -> int:
+        return self.rows * self.wide
+
+    @property
+    def table_bytes(self) -> int:
+        return 4 * self.deep * self.wide
+
+
+def picks() -> Iterator[Picks]:
+    for deep in DEEP:
+        for wide in WIDE:
+            found = (Picks(deep, wide, int(deep * f)) for f in PICKS_PER_ROW)
+            yield from (c for c in found if c.table_bytes <= MOST_TABLE_BYTES and c.points <= MOST_PICKS)
+
+
+def picked(case: Picks) -> dict[str, float]:
+    """Milliseconds of each way."""
+    rng = np.random.default_rng(0)
+    x = rng.random((case.deep, case.wide), np.float32)
+    i = rng.integers(0, case.deep, (case.rows, case.wide))
+    runs = {}
+    for way, rule in PICKING.items():
+        b = gs.Builder("gather")
+        b.output(b.gather(b.input("x", x.shape, "float32"), b.input("i", i.shape, "int64"), 0))
+        runs[way] = timer(b.build("llvm", rules=[rule()]).bind(x, i))
+    times, _ = interleaved(runs, ROUNDS, slice_ms=5.0)
+    return {way: float(np.median(ms)) for way, ms in times.items()}
+
+
 def measure(path: Path) -> None:
-    rows = []
+    rows: dict[str, list[Any]] = {"rows": [], "picks": []}
     for threads in range(1, available_cores() + 1):
         set_num_threads(threads)
-        for case in cases():
-            ms = measured(case)
-            rows.append({"threads": threads, **case._asdict(), "ms": {way: float(f"{v:.4g}") for way, v in ms.items()}})
-            print(rows[-1], flush=True)
-    lines = ",\n".join(map(json.dumps, rows))
-    path.write_text(f'{{"machine": {json.dumps(machine())},\n"rows": [\n{lines}\n]}}\n')
+        for kind, case, ms in [("rows", c, measured) for c in cases()] + [("picks", c, picked) for c in picks()]:
+            found = {way: float(f"{v:.4g}") for way, v in ms(case).items()}
+            rows[kind].append({"threads": threads, **case._asdict(), "ms": found})
+            print(rows[kind][-1], flush=True)
+    lines = {kind: ",\n".join(map(json.dumps, found)) for kind, found in rows.items()}
+    body = "".join(f',\n"{kind}": [\n{text}\n]' for kind, text in lines.items())
+    path.write_text(f'{{"machine": {json.dumps(machine())}{body}}}\n')
 
 
 # -- the fit
@@ -111,14 +156,28 @@ def features(way: str, case: Case, threads: int) -> list[float]:
     return [*(x / min(threads, chunks) for x in each), clear, 2.0 * (threads > 1)]
 
 
-def fitted(way: str, rows: list[dict[str, Any]]) -> tuple[list[float], float]:
+def picking_features(way: str, case: Picks, threads: int) -> list[float]:
+    """The same of a way to pick elements."""
+    target, n = resolve("llvm").facts, case.points / threads / 1e3
+    steps = [min(case.table_bytes // level, 1) for level in levels(target)]
+    brought = [n * min(4 * case.points // level, 1) for level in source_levels(target)]
+    if way == "in place":
+        return [n, *(n * s for s in steps), *brought, float(threads > 1)]
+    cells = case.deep * case.wide / threads / 1e3
+    return [n, *(cells * s for s in steps), *brought, cells, float(threads > 1)]
+
+
+def fitted(way: str, data: dict[str, Any]) -> tuple[list[float], float]:
     """Picoseconds, none negative, and the median error as a ratio."""
     from scipy.optimize import nnls
 
     a, b = [], []
-    for row in rows:
+    for row in data["picks" if way in PICKING else "rows"]:
         if way in row["ms"]:
-            found = features(way, Case(row["row"], row["table_bytes"], row["points"]), row["threads"])
+            if way in PICKING:
+                found = picking_features(way, Picks(row["deep"], row["wide"], row["rows"]), row["threads"])
+            else:
+                found = features(way, Case(row["row"], row["table_bytes"], row["points"]), row["threads"])
             ms = row["ms"][way]
             a.append([x / ms for x in found])  # relative errors
             b.append(1.0)
@@ -128,17 +187,24 @@ def fitted(way: str, rows: list[dict[str, Any]]) -> tuple[list[float], float]:
     return [float(v) * 1e6 for v in x], float(np.exp(np.median(off)))
 
 
+OTHERS = {"index scan": "scan", "privatised": "clear", "chunked": "clear", "packed": "cell"}
+
+
 def write(data: dict[str, Any]) -> None:
     """Write the module of the fitted numbers."""
     table, launches, target = {}, [], resolve("llvm").facts
-    for way in RULES:
-        found, off = fitted(way, data["rows"])
+    for way in (*RULES, *PICKING):
+        found, off = fitted(way, data)
         numbers = iter([round(v) for v in found])
-        times: dict[str, Any] = {"point": next(numbers), "line": next(numbers)}
-        for name, steps in (("waits", levels), ("line waits", levels), ("source waits", source_levels)):
+        times: dict[str, Any] = {"point": next(numbers)}
+        if way in RULES:
+            times["line"] = next(numbers)
+        lists = (("waits", levels), ("line waits", levels), ("source waits", source_levels))
+        for name, steps in lists if way in RULES else (lists[0], lists[2]):
             times[name] = [next(numbers) for _ in steps(target)]
-        if way != "in order":
-            times["scan" if way == "index scan" else "clear"] = next(numbers)
+        if way in OTHERS:
+            times[OTHERS[way]] = next(numbers)
+        if way in RULES and way != "in order":
             launches.append(found[-1] * 1e3)
         table[way] = times
         print(f"{way}: off by {off:.2f} on the median: {times}")

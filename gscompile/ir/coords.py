@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from gscompile.errors import ShapeError
 from gscompile.ir import tir as T
-from gscompile.ir.dims import INT64_MAX, Dim, fold
+from gscompile.ir.dims import INT64_MAX, Dim, SymDim, fold
 from gscompile.ir.reserved import in_code
 from gscompile.ir.tir import Expr, Stmt, Var
 from gscompile.ir.types import TensorType
@@ -40,6 +40,13 @@ class Sizes:
 
     def shape(self, shape: Sequence[Dim]) -> tuple[Expr, ...]:
         return tuple(self(d) for d in shape)
+
+    def dim(self, extent: Expr) -> Dim | None:
+        """The dimension of a number or a size; None for what is computed from them."""
+        known = T.constant_value(extent)
+        if known is not None:
+            return known
+        return next((SymDim.var(name) for name, v in self.variables.items() if v.same_as(extent)), None)
 
 
 def _number(value: int) -> Expr:

@@ -28,13 +28,11 @@ from gscompile.schedules.llvm.numbers import (
     MAX_PARTIALS,
     MIN_PARTIALS,
     MIN_SORTING_CORES,
-    PICKS_PER_PACKED,
     POINTS_PER_PARTIAL_CELL,
     SORT_BLOCK,
     SORT_LAUNCH_PS,
     SORT_PS,
     last_level_bytes,
-    packed_bytes,
 )
 from gscompile.schedules.rule import Context, Target
 
@@ -151,6 +149,38 @@ def _accumulators(way: str, f: Facts, chunks: Dim, threads: Dim) -> Dim:
     return chunks * f.table_bytes * ps(way, "clear") // 64 // threads + _launch(2) + none
 
 
+def in_place(f: Facts, target: Target, threads: Dim) -> Dim:
+    """Elements are picked from the table, each from a line of its own."""
+    return (
+        f.points
+        * (ps("in place", "point") + _waits("in place", f, target) + _source_waits("in place", f, target))
+        // threads
+    )
+
+
+def packed(f: Facts, target: Target, cells: Dim, blocks: Dim, threads: Dim) -> Dim:
+    """Blocks of columns are packed into a cache, and elements picked from there."""
+    pack = cells * (ps("packed", "cell") + _waits("packed", f, target))
+    pick = f.points * (ps("packed", "point") + _source_waits("packed", f, target))
+    return (pack + pick) // dim_min(threads, dim_max(blocks, 1)) + _launch(1)
+
+
+def _waits(way: str, f: Facts, target: Target) -> Dim:
+    """What an access to the table waits for."""
+    total: Dim = 0
+    for level, wait in zip(levels(target), TIMES[way]["waits"], strict=True):
+        total = total + dim_min(f.table_bytes // level, 1) * wait if wait else total
+    return total
+
+
+def _source_waits(way: str, f: Facts, target: Target) -> Dim:
+    """What a point waits for that is read or written in order."""
+    total: Dim = 0
+    for level, wait in zip(source_levels(target), TIMES[way]["source waits"], strict=True):
+        total = total + dim_min(f.points * f.row_bytes // level, 1) * wait if wait else total
+    return total
+
+
 def _more_components(f: Facts) -> int:
     """To read an index vector instead of an index."""
     return (f.components - 1) * COMPONENT_PS
@@ -233,24 +263,18 @@ def _decided(
     return ctx.decided(Decision(name, facts, found))
 
 
-def packing_pays(ctx: Context, picks: Dim, blocks: Dim, deep: Expr, block_bytes: Expr, table_bytes: Expr) -> Expr:
+def picked_from_columns(ctx: Context, name: str, f: Facts, cells: Dim, blocks: Dim) -> Decision:
     """Whether columns are packed before elements are picked from them.
 
     Args:
-        picks: elements that are picked from a column.
-        blocks: how many blocks of columns there are.
-        deep: elements of a column.
-        block_bytes, table_bytes: of a block, and of all that is picked from.
+        cells: elements of the table.
+        blocks: of columns, which threads share.
     """
-    near = packed_bytes(ctx.target)
-    return T.all_of(
-        [
-            block_bytes <= near,
-            table_bytes > near,
-            ctx.sizes(picks) * PICKS_PER_PACKED >= deep,
-            T.any_of([ctx.threads == 1, ctx.sizes(blocks) >= ctx.threads]),
-        ]
-    )
+
+    def estimates() -> dict[str, Dim]:
+        return {"in place": in_place(f, ctx.target, THREADS), "packed": packed(f, ctx.target, cells, blocks, THREADS)}
+
+    return _decided(ctx, name, f.listed(), estimates, "in place")
 
 
 def leaves_caches(ctx: Context, written: Dim, read: Expr) -> Expr:

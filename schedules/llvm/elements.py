@@ -12,9 +12,10 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.decisions import first_of
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import packing_pays
+from gscompile.schedules.llvm.costs import Facts, both, pays, picked_from_columns
 from gscompile.schedules.llvm.kernels import prefetch_lines, prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
     INDEX_PREFETCH_DISTANCE,
@@ -121,6 +122,10 @@ class PackedColumns:
 
     name = "packed-columns"
 
+    def __init__(self, always: bool = False) -> None:
+        """``always``: wherever a block fits a cache, whatever it is estimated to take."""
+        self.always = always
+
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest) or len(nest.shape) < 2:
             return None
@@ -132,24 +137,25 @@ class PackedColumns:
             return None
         source = found.source[0]
         itemsize, near = T.itemsize(source), packed_bytes(ctx.target)
-        deep, wide = T.extents(source)[axis], T.extents(source)[-1]
-        fitting = [b for b in PACKED_COLUMNS if T.constant_value(deep * b * itemsize <= near) != 0]
+        extents = [ctx.sizes.dim(n) for n in T.extents(source)]
+        shape = [n for n in extents if n is not None]
+        if len(shape) < len(extents):
+            return None
+        deep = shape[axis]
+        fitting = [b for b in PACKED_COLUMNS if not isinstance(deep, int) or deep * b * itemsize <= near]
         if not fitting:
             return None
         columns = _PackedColumns(nest, ctx, axis, fitting[0], source, T.dtype_of(found.load))
-        worth = packing_pays(
-            ctx,
-            nest.shape[axis],
-            product(columns.blocks),
-            deep,
-            deep * columns.block * itemsize,
-            deep * wide * itemsize,
-        )
-        if T.constant_value(worth) == 0:
+        worth = pays(ctx, (near - deep * (columns.block * itemsize), 0))
+        if not self.always:
+            cells, blocks = product(shape), product(columns.blocks)
+            facts = Facts(product(nest.shape), itemsize, cells * itemsize, nest.dtype.name)
+            worth = both(worth, ctx.least(picked_from_columns(ctx, nest.name, facts, cells, blocks), "packed"))
+        if worth is False:
             return None
         packed = always_shared(ctx, product(columns.blocks), columns.share)
         plain = over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest))
-        return with_check(nest, T.if_(worth, with_kernels(packed), plain))
+        return with_check(nest, first_of([(worth, lambda: with_kernels(packed)), (True, lambda: plain)]))
 
 
 @dataclass(frozen=True, slots=True)

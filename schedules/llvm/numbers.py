@@ -113,9 +113,6 @@ of 4,096 rows: 7.4 -> 3.1 ms; all 256 lines of a row at once: 9.2.
 PACKED_COLUMNS = (32, 16)
 """Columns of a packed block: the first of which a block fits :func:`packed_bytes`."""
 
-PICKS_PER_PACKED = 4
-"""Packed elements per picked one up to which packing pays (not measured)."""
-
 INDEX_PREFETCH_DISTANCE = 8
 """Rows of indices between prefetching one and picking by it: index and result are strided by whole pages.
 
