@@ -3,7 +3,8 @@
 The least and the greatest row of a block, which vectors find, tell whether it owns none of the block's points, or all of them and
 close together: it skips those blocks, or adds them as they come.  So sorted indices cost each thread little more than its own
 points.  Of any other block it makes a list of the points that it owns, in their order, without branches, which would be
-mispredicted for half of the points; the list tells which rows of src and of the output to prefetch.
+mispredicted for half of the points; the list tells which rows of src and of the output to prefetch.  After some such blocks it
+looks at the span of one in :data:`SPAN_EVERY` only.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import INT64_MAX
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.numbers import POINT_BLOCK, ROW_PREFETCH_DISTANCE, resident_bytes
+from gscompile.schedules.llvm.numbers import (
+    LISTED_BLOCKS,
+    POINT_BLOCK,
+    ROW_PREFETCH_DISTANCE,
+    SPAN_EVERY,
+    resident_bytes,
+)
 from gscompile.schedules.llvm.row_totals import Adding, RowTotals
 from gscompile.schedules.llvm.staged import blocks, short_list
 
@@ -28,6 +35,7 @@ class IndexScan:
         owned: a block's points that it owns, as row * POINT_BLOCK + position in the block.
         length: how many they are.
         span: the least and the greatest row of a block.
+        listed: how many blocks in a row had to be listed.
     """
 
     into: RowTotals
@@ -36,16 +44,22 @@ class IndexScan:
     owned: Buffer
     length: Buffer
     span: Buffer
+    listed: Buffer
     flag: Flag
 
     @staticmethod
     def of(into: RowTotals, lo: Expr, hi: Expr) -> IndexScan:
-        length, span = T.buffer("length", [1], "int64", align=8), T.buffer("span", [2], "int64", align=16)
-        return IndexScan(into, lo, hi, short_list("owned", "int64"), length, span, Flag(into.scatter.nest.check))
+        length, listed = (T.buffer(name, [1], "int64", align=8) for name in ("length", "listed"))
+        span, owned = T.buffer("span", [2], "int64", align=16), short_list("owned", "int64")
+        return IndexScan(into, lo, hi, owned, length, span, listed, Flag(into.scatter.nest.check))
 
     def statement(self, first: Expr, last: Expr) -> Stmt:
-        loops = self.flag.around(T.seq(self.test(first, last), blocks(first, last, self.block)))
-        return T.seq(*map(T.allocate, (self.owned, self.length, self.span)), loops)
+        loops = self.flag.around(T.seq(self.test(first, last), self.count(T.const(0)), blocks(first, last, self.block)))
+        return T.seq(*map(T.allocate, (self.owned, self.length, self.span, self.listed)), loops)
+
+    def count(self, blocks: Expr) -> Stmt:
+        """Say how many blocks in a row had to be listed."""
+        return T.store(self.listed, [T.const(0)], blocks)
 
     def test(self, first: Expr, last: Expr) -> Stmt | None:
         """Test as large a share of the points as this thread's share of the rows; together the threads test all."""
@@ -68,14 +82,18 @@ class IndexScan:
         """Skip a block, add its points as they come, or list those that are owned, and add these."""
         least, greatest = T.load(self.span, T.const(0)), T.load(self.span, T.const(1))
         whole = T.all_of([self.lo <= least, greatest < self.hi, self.near(greatest - least)])
-        direct = self.into.in_runs(lambda add: T.for_(count, lambda k: self.direct(begin + k, add), "k"))
+        direct = T.seq(
+            self.count(T.const(0)),
+            self.into.in_runs(lambda add: T.for_(count, lambda k: self.direct(begin + k, add), "k")),
+        )
         listed = T.seq(
+            self.count(T.load(self.listed, T.const(0)) + 1),
             T.store(self.length, [T.const(0)], T.const(0)),
             T.for_(count, lambda k: self.pick(begin, k), "k"),
             T.for_(T.load(self.length, T.const(0)), lambda j: self.step(begin, j), "j"),
         )
         some = T.all_of([least < self.hi, self.lo <= greatest])
-        return T.seq(self.measure(begin, count), T.if_(some, T.if_(whole, direct, listed)))
+        return T.seq(self.measure(begin, count), T.if_(some, T.if_(whole, direct, listed), self.count(T.const(0))))
 
     def near(self, rows: Expr) -> Expr:
         """Whether so many rows stay in a core's caches."""
@@ -84,7 +102,7 @@ class IndexScan:
     def measure(self, begin: Expr, count: Expr) -> Stmt:
         """Find the least and the greatest row of a block, those of points that are dropped among them.
 
-        Where one thread owns all rows, and all are near, these are the span.
+        All rows are the span where one thread owns them and all are near, and after blocks that had to be listed.
         """
         s = self.into.scatter
         rows = s.ctx.sizes(s.rows)
@@ -99,7 +117,9 @@ class IndexScan:
         looks = T.for_(count, lambda k: T.let("r", s.target(begin + k)[0], meet), "k")
         alone = T.all_of([self.lo <= 0, self.hi >= rows, self.near(rows)])
         found = T.seq(span(T.const(INT64_MAX), T.const(-1)), looks)
-        return T.if_(alone, span(T.const(0), rows - 1), found)
+        listed = T.load(self.listed, T.const(0))
+        mixed = T.all_of([listed >= LISTED_BLOCKS, T.floormod(listed, T.const(SPAN_EVERY)) != 0])
+        return T.if_(T.any_of([alone, mixed]), span(T.const(0), rows - 1), found)
 
     def direct(self, p: Expr, add: Adding) -> Stmt:
         """Add a point of a block whose rows are all owned; the indices may have changed since."""
