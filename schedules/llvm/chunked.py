@@ -19,7 +19,7 @@ from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.decisions import first_of
+from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import if_valid
 from gscompile.schedules.llvm.column_scatter import ColumnScatter
 from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays, row_chunks
@@ -32,6 +32,7 @@ from gscompile.schedules.llvm.numbers import (
     PARALLEL_POINTS,
     POINTS_PER_NARROW_CELL,
     POINTS_PER_PARTIAL_CELL,
+    RUN_SAMPLES,
     STREAMED_BYTES,
     WIDE_AXIS,
 )
@@ -74,10 +75,41 @@ class Chunked:
             worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))
         if worth is False:
             return None
-        stmt = first_of(
-            [(worth, lambda: with_kernels(_chunked(nest, ctx, stream, count))), (True, lambda: _other(nest, ctx))]
-        )
+
+        def ways(worth: Condition) -> Stmt:
+            chunks = (worth, lambda: with_kernels(_chunked(nest, ctx, stream, count)))
+            return first_of([chunks, (True, lambda: _other(nest, ctx))])
+
+        sampled = isinstance(stream, _RowStream) and not self.always
+        stmt = _unless_sorted(stream.scatter, worth, ways) if sampled else ways(worth)
         return stmt if nest.check is None else Checked(stmt)
+
+
+def _unless_sorted(s: RowScatter, worth: Condition, body: Callable[[Condition], Stmt]) -> Stmt:
+    """``body(worth)``, but of false where :data:`RUN_SAMPLES` points, evenly spread, go up the rows, and the rows evenly, too.
+
+    Then a thread that owns rows reads a part of src of its own, and needs no accumulator: 200,000 rows of 64 floats into 10,000,
+    sorted: in chunks 1.39 ms, by an index scan 1.08.
+    """
+    zero, last, half = T.const(0), s.ctx.sizes(s.points) - 1, T.quotient(s.ctx.sizes(s.rows), T.const(2))
+    falls, step = T.buffer("falls", [1], "int64", align=8), T.quotient(last, T.const(RUN_SAMPLES))
+
+    def row(p: Expr) -> Expr:
+        return s.target(p)[0]
+
+    def look(k: Expr) -> Stmt:
+        return T.if_(row(k * step) > row((k + 1) * step), T.store(falls, [zero], T.const(1)))
+
+    quarter = T.quotient(last, T.const(4))
+    uneven = T.any_of([row(quarter) >= half, row(last - quarter) < half])
+    looks = T.seq(
+        T.store(falls, [zero], T.cast("int64", uneven)),
+        T.for_(T.const(RUN_SAMPLES), look, "k"),
+    )
+    some = both(worth, pays(s.ctx, (s.points, 1)))
+    found = looks if some is True else T.if_(some, looks)
+    chosen = body(both(worth, T.load(falls, zero) > 0))
+    return T.seq(T.allocate(falls), T.store(falls, [zero], T.const(1)), found, chosen)
 
 
 def _other(nest: ScatterNest, ctx: Context) -> Stmt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gscompile.ir import tir as T
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Stmt
 from gscompile.schedules.llvm.cells import map_share, with_check
@@ -17,4 +18,6 @@ class Rows:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest):
             return None
-        return with_check(nest, over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest)))
+        reads = nest.loads([T.var(f"c{k}") for k in range(len(nest.shape))])
+        picks = any(T.loads_of(x) for _, at in reads for x in at)
+        return with_check(nest, over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest), scattered=picks))

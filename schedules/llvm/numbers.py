@@ -63,6 +63,12 @@ FETCHED_LINE_WORK = 16
 INNER_CELLS = 64
 """Cells that the innermost loops should at least run over, since finding a row costs a division."""
 
+VECTOR_CELLS = 8
+"""Cells of a row from which vectors of its own cells are faster than hardware gathers across rows.
+
+862,000 rows of 16 int32, picked, scaled and moved: 8.8 ms -> 3.2; 400,000 of 8 float64 2.3 -> 1.5, of 4 the same.
+"""
+
 AXIS_BLOCK = 4096
 """Cells of a long innermost axis that make one unit of parallel work."""
 
@@ -170,7 +176,7 @@ RUN_ELEMENTS = 8
 """
 
 RUN_SAMPLES = 16
-"""Points that are looked at to find out whether neighbours are alike."""
+"""Points that are looked at to find out whether neighbours are alike, or points are sorted."""
 
 COMPONENT_PS = 1300
 """Picoseconds of another component of an index vector: 1.6 million points of four 10.9 ms by one thread, 7.7 by two."""

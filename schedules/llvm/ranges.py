@@ -10,7 +10,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.decisions import Condition
-from gscompile.schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, SERIAL_WORK
+from gscompile.schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, SERIAL_WORK, VECTOR_CELLS
 from gscompile.schedules.loops import nested, unravel
 from gscompile.schedules.rule import Context
 
@@ -79,7 +79,12 @@ def _shared(ctx: Context, extent: Dim, tasks: Expr, body: Callable[[Expr, Expr],
 
 
 def over_box(
-    ctx: Context, shape: Sequence[Dim], cost: int, make_share: Callable[[], Share], large: bool = False
+    ctx: Context,
+    shape: Sequence[Dim],
+    cost: int,
+    make_share: Callable[[], Share],
+    large: bool = False,
+    scattered: bool = False,
 ) -> Stmt:
     """A statement for every cell of a box, in parallel.
 
@@ -90,11 +95,12 @@ def over_box(
         cost: rough operations per cell.
         make_share: makes what one thread's share consists of; called once for each version of the loops.
         large: :func:`shared_range`'s.
+        scattered: what is read for a row lies elsewhere than for the next one, so that LLVM must not make vectors across rows.
     """
     if not shape:
         alone = make_share()
         return alone.around(alone.cell([]))
-    units = _units(ctx, shape)
+    units = _units(ctx, shape, scattered)
 
     def body(lo: Expr, hi: Expr) -> Stmt:
         share = make_share()
@@ -112,7 +118,7 @@ class _Units:
     loops: Callable[[Expr, CellBody], Stmt]
 
 
-def _units(ctx: Context, shape: Sequence[Dim]) -> _Units:
+def _units(ctx: Context, shape: Sequence[Dim], scattered: bool) -> _Units:
     split = len(shape) - 1  # axes [split, rank) are the inner loops
     if split == 0:
         return _Units(shape[0], "c0", lambda i, cell: cell([i]))
@@ -122,9 +128,12 @@ def _units(ctx: Context, shape: Sequence[Dim]) -> _Units:
     if len(inner) == 1 and (not isinstance(inner[0], int) or inner[0] > 4 * AXIS_BLOCK):
         return _blocks(ctx, outer, inner[0])
 
+    cells = product(inner)
+    hide = scattered and isinstance(cells, int) and cells >= VECTOR_CELLS
+
     def row(r: Expr, cell: CellBody) -> Stmt:
         loops: CellBody = lambda c: nested("c", ctx.sizes.shape(inner), lambda w: cell([*c, *w]))  # noqa: E731
-        return T.kept("at", unravel(r, outer, ctx.sizes), loops)
+        return T.kept("at", unravel(T.opaque(r) if hide else r, outer, ctx.sizes), loops)
 
     return _Units(product(outer), "row", row)
 
