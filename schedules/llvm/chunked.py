@@ -80,8 +80,8 @@ class Chunked:
             chunks = (worth, lambda: with_kernels(_chunked(nest, ctx, stream, count)))
             return first_of([chunks, (True, lambda: _other(nest, ctx))])
 
-        sampled = isinstance(stream, _RowStream) and not self.always
-        stmt = _unless_sorted(stream.scatter, worth, ways) if sampled else ways(worth)
+        rows = None if self.always or not isinstance(stream, _RowStream) else stream.scatter
+        stmt = ways(worth) if rows is None else _unless_sorted(rows, worth, ways)
         return stmt if nest.check is None else Checked(stmt)
 
 
