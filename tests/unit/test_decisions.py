@@ -54,7 +54,9 @@ def test_of_ways_that_never_apply_no_code_is_made() -> None:
 def test_fitted_numbers_are_complete(way: str) -> None:
     """And not negative; a table that is larger does not make a point cheaper."""
     assert len(TIMES[way]["waits"]) == len(costs.levels(costs.REFERENCE))
-    assert all(isinstance(x, int) and x >= 0 for x in (TIMES[way]["point"], TIMES[way]["line"], *TIMES[way]["waits"]))
+    assert len(TIMES[way]["source waits"]) == len(costs.source_levels(costs.REFERENCE))
+    numbers = [n for x in TIMES[way].values() for n in (x if isinstance(x, list) else [x])]
+    assert all(isinstance(n, int) and n >= 0 for n in numbers)
 
 
 def scatter(n: object, m: object, width: int = 4, dtype: str = "float32") -> gs.Module:
@@ -69,6 +71,16 @@ def test_explain() -> None:
     assert text.startswith("rows for llvm")
     assert "points 900, row bytes 16, table bytes 800, dtype float32, reduction add" in text
     assert "estimated: index scan" in text and "least: " in text
+
+
+@pytest.mark.parametrize(("deep", "wide", "rows", "way"), [(1024, 4096, 1024, "packed"), (1024, 64, 16, "in place")])
+def test_explain_packed_columns(deep: int, wide: int, rows: int, way: str) -> None:
+    """Elements of many columns that are far apart, and few of a table that a cache holds."""
+    for n in (deep, "n"):
+        b = gs.Builder("columns")
+        b.output(b.gather(b.input("x", (n, wide), "float32"), b.input("i", (rows, wide), "int64"), 0))
+        text = b.build("llvm").explain(**({} if n == deep else {"n": deep}))
+        assert ("least: " + way in text) or (way == "in place" and "packed-columns" not in text)
 
 
 def test_explain_symbolic_sizes() -> None:
