@@ -94,17 +94,16 @@ def _unless_sorted(s: RowScatter, worth: Condition, body: Callable[[Condition], 
     zero, last, half = T.const(0), s.ctx.sizes(s.points) - 1, T.quotient(s.ctx.sizes(s.rows), T.const(2))
     falls, step = T.buffer("falls", [1], "int64", align=8), T.quotient(last, T.const(RUN_SAMPLES))
 
-    def row(p: Expr) -> Expr:
-        return s.target(p)[0]
-
-    def look(k: Expr) -> Stmt:
-        return T.if_(row(k * step) > row((k + 1) * step), T.store(falls, [zero], T.const(1)))
+    def if_(p: Expr, q: Expr, condition: Callable[[Expr, Expr], Expr | None]) -> Stmt:
+        """Note it where a condition holds of two points' rows."""
+        note = T.store(falls, [zero], T.const(1))
+        return s.compared(p, q, lambda rows: T.if_(condition(*rows), note))
 
     quarter = T.quotient(last, T.const(4))
-    uneven = T.any_of([row(quarter) >= half, row(last - quarter) < half])
     looks = T.seq(
-        T.store(falls, [zero], T.cast("int64", uneven)),
-        T.for_(T.const(RUN_SAMPLES), look, "k"),
+        T.store(falls, [zero], zero),
+        if_(quarter, last - quarter, lambda low, high: T.any_of([low >= half, high < half])),
+        T.for_(T.const(RUN_SAMPLES), lambda k: if_(k * step, (k + 1) * step, lambda here, there: here > there), "k"),
     )
     some = both(worth, pays(s.ctx, (s.points, 1)))
     found = looks if some is True else T.if_(some, looks)

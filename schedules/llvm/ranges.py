@@ -71,9 +71,9 @@ def _shared(ctx: Context, extent: Dim, tasks: Expr, body: Callable[[Expr, Expr],
     n = ctx.sizes(extent)
 
     def share(t: Expr) -> Stmt:
-        return T.kept(
-            ("lo", "hi"), [T.quotient(n * t, tasks), T.quotient(n * (t + 1), tasks)], lambda ends: body(*ends)
-        )
+        # not kept: where TVM knows nothing of the ends of a share, its code generator fails on some maps of indices
+        lo, hi = T.quotient(n * t, tasks), T.quotient(n * (t + 1), tasks)
+        return T.let("lo", lo, lambda a: T.let("hi", hi, lambda b: body(a, b)))
 
     return T.parallel(tasks, share)
 

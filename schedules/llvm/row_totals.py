@@ -124,9 +124,8 @@ class RowTotals:
         equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(points, T.const(RUN_SAMPLES + 1))
 
         def look(k: Expr) -> Stmt:
-            p = k * step
-            same = s.target(p)[0] == s.target(p + 1)[0]
-            return T.if_(same, T.store(equal, [zero], T.load(equal, zero) + 1))
+            count = T.store(equal, [zero], T.load(equal, zero) + 1)
+            return s.compared(k * step, k * step + 1, lambda rows: T.if_(rows[0] == rows[1], count))
 
         looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k"))
         return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, body(T.load(equal, zero) >= 2))

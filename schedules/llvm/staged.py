@@ -88,6 +88,14 @@ class RowScatter:
         cell = self.nest.cell(starts, grid, self.no_window)  # components may index the axes in any order
         return ravel(cell[: len(self.leading)], self.leading, self.ctx.sizes), ok
 
+    def compared(self, p: Expr, q: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """``body([row, row])`` of two points; by names, since TVM fails on some expressions of rows that stand in a condition."""
+
+        def rows(points: list[Expr]) -> Stmt:
+            return T.kept(("here", "there"), [self.target(x)[0] for x in points], body)
+
+        return T.kept(("p", "q"), [p, q], rows)
+
     def valid(self, p: Expr) -> Expr | None:
         """Whether a point's index passes the check that the rule takes over (None: there is none)."""
         check, grid = self.nest.check, self.grid(p)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.schedules import Rule
+from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.numbers import COPY_BLOCK, COPY_PREFETCH_DISTANCE
 from tests.oracle import assert_same
 from tests.run.test_guard_pages import Fence, Say, in_child
@@ -49,10 +52,10 @@ def resolved(index: Array, size: int, bounds: str) -> tuple[Array, Array]:
     return np.clip(wide, 0, size - 1).astype(np.int64), ok if bounds == "fill" else np.ones(index.shape, bool)
 
 
-def run(b: gs.Builder, rule: str | None, arrays: list[Array], want: Array) -> None:
-    m = b.build("llvm")
-    rules = [r for _, r in m.stats.kernels]
-    assert rule is None or rule in rules, rules
+def run(b: gs.Builder, rule: str | None, arrays: list[Array], want: Array, rules: Sequence[Rule] = ()) -> None:
+    m = b.build("llvm", rules=rules)
+    used = [r for _, r in m.stats.kernels]
+    assert rule is None or rule in used, used
     for n in (1, 2, 5):
         gs.set_num_threads(n)
         assert_same(m(*arrays), want)
@@ -149,8 +152,9 @@ def test_elements_of_columns(deep: int, wide: int, rows: int, bounds: str, symbo
     d, index = inputs(b, [x, i], symbolic)
     b.output(b.gather(d, index, 0, bounds=bounds, **({"fill": -3} if bounds == "fill" else {})))
     at, ok = resolved(i, deep, bounds)
-    packed = deep <= 8192 and 4 * rows >= deep and deep * wide * 4 > 512 << 10
-    run(b, "packed-columns" if packed else None, [x, i], np.where(ok, np.take_along_axis(x, at, 0), np.float32(-3)))
+    want = np.where(ok, np.take_along_axis(x, at, 0), np.float32(-3))
+    run(b, None, [x, i], want)
+    run(b, "packed-columns" if deep <= 8192 else None, [x, i], want, [PackedColumns(always=True)])
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
@@ -162,7 +166,8 @@ def test_elements_of_columns_in_batches(dtype: str) -> None:
     d, index = inputs(b, [x, i], False)
     b.output(b.gather(d, index, 1))
     want = np.take_along_axis(x[:2, :, :, :139], np.where(i < 0, i + 2100, i), 1)
-    run(b, "packed-columns" if x.itemsize > 1 else "rows", [x, i], want)
+    run(b, None, [x, i], want)
+    run(b, "packed-columns", [x, i], want, [PackedColumns(always=True)])
 
 
 # -- rows that are copied ---------------------------------------------------------------------------------------------
