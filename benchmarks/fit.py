@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 
 import gscompile as gs
 from gscompile.bench.machine import machine
-from gscompile.bench.timing import interleaved, timer
+from gscompile.bench.timing import Timer, interleaved, timer
 from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
@@ -59,6 +59,12 @@ class Case(NamedTuple):
         return max(self.table_bytes // (4 * self.row), 1)
 
 
+def medians(runs: dict[str, Timer]) -> dict[str, float]:
+    """Milliseconds of each way, which take turns."""
+    times, _ = interleaved(runs, ROUNDS, slice_ms=5.0)
+    return {way: float(np.median(ms)) for way, ms in times.items()}
+
+
 def cases() -> Iterator[Case]:
     for row in ROWS:
         for table in TABLES:
@@ -81,8 +87,7 @@ def measured(case: Case) -> dict[str, float]:
         if module.stats.kernels[0][1] == taken:  # else the way cannot be used
             # in place: what comes before the first point costs nothing
             runs[way] = timer(module.bind(x, i, src, out=x))
-    times, _ = interleaved(runs, ROUNDS, slice_ms=5.0)
-    return {way: float(np.median(ms)) for way, ms in times.items()}
+    return medians(runs)
 
 
 class Picks(NamedTuple):
@@ -118,8 +123,7 @@ def picked(case: Picks) -> dict[str, float]:
         b = gs.Builder("gather")
         b.output(b.gather(b.input("x", x.shape, "float32"), b.input("i", i.shape, "int64"), 0))
         runs[way] = timer(b.build("llvm", rules=[rule()]).bind(x, i))
-    times, _ = interleaved(runs, ROUNDS, slice_ms=5.0)
-    return {way: float(np.median(ms)) for way, ms in times.items()}
+    return medians(runs)
 
 
 def measure(path: Path) -> None:
@@ -138,11 +142,16 @@ def measure(path: Path) -> None:
 # -- the fit
 
 
+def reached(nbytes: int, sizes: Sequence[int]) -> list[int]:
+    """Of each size 1 if so many bytes reach it, else 0."""
+    return [min(nbytes // size, 1) for size in sizes]
+
+
 def features(way: str, case: Case, threads: int) -> list[float]:
     """What the coefficients of a way are multiplied by, in thousands of points."""
     n, target, lines = case.points / 1e3, resolve("llvm").facts, -(-4 * case.row // 64)
-    steps = [min(case.table_bytes // level, 1) for level in levels(target)]
-    brought = [min(4 * case.row * case.points // level, 1) for level in source_levels(target)]
+    steps = reached(case.table_bytes, levels(target))
+    brought = reached(4 * case.row * case.points, source_levels(target))
     each = [n, n * 4 * case.row / 64, *(n * s for s in steps), *(n * lines * s for s in steps + brought)]
     if way == "in order":
         return each
@@ -159,8 +168,8 @@ def features(way: str, case: Case, threads: int) -> list[float]:
 def picking_features(way: str, case: Picks, threads: int) -> list[float]:
     """The same of a way to pick elements."""
     target, n = resolve("llvm").facts, case.points / threads / 1e3
-    steps = [min(case.table_bytes // level, 1) for level in levels(target)]
-    brought = [n * min(4 * case.points // level, 1) for level in source_levels(target)]
+    steps = reached(case.table_bytes, levels(target))
+    brought = [n * s for s in reached(4 * case.points, source_levels(target))]
     if way == "in place":
         return [n, *(n * s for s in steps), *brought, float(threads > 1)]
     cells = case.deep * case.wide / threads / 1e3

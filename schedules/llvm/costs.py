@@ -11,7 +11,7 @@ does not exist, with threads of its own, so that results are the same on every m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile.errors import ShapeError
@@ -99,13 +99,8 @@ def per_point(way: str, f: Facts, target: Target) -> Dim:
     """What a point costs one thread: itself, the bytes of its row, waits for the tensor that is indexed and what it brings."""
     t, lines = TIMES[way], (f.row_bytes + 63) // 64
     cost: Dim = t["point"] + f.row_bytes * t["line"] // 64 + GATHER_PS * f.gathered
-    for level, point, line in zip(levels(target), t["waits"], t["line waits"], strict=True):
-        if point or line:
-            cost = cost + dim_min(f.table_bytes // level, 1) * (point + lines * line)
-    for level, line in zip(source_levels(target), t["source waits"], strict=True):
-        if line and not f.gathered:
-            cost = cost + dim_min(f.points * f.row_bytes // level, 1) * (lines * line)
-    return cost
+    source: Dim = 0 if f.gathered else lines * _source_waits(way, f, target)
+    return cost + _waits(way, f, target) + lines * _waits(way, f, target, "line waits") + source
 
 
 def in_order(f: Facts, target: Target) -> Dim:
@@ -165,19 +160,22 @@ def packed(f: Facts, target: Target, cells: Dim, blocks: Dim, threads: Dim) -> D
     return (pack + pick) // dim_min(threads, dim_max(blocks, 1)) + _launch(1)
 
 
-def _waits(way: str, f: Facts, target: Target) -> Dim:
+def _waits(way: str, f: Facts, target: Target, what: str = "waits") -> Dim:
     """What an access to the table waits for."""
-    total: Dim = 0
-    for level, wait in zip(levels(target), TIMES[way]["waits"], strict=True):
-        total = total + dim_min(f.table_bytes // level, 1) * wait if wait else total
-    return total
+    return _steps(f.table_bytes, levels(target), TIMES[way][what])
 
 
 def _source_waits(way: str, f: Facts, target: Target) -> Dim:
     """What a point waits for that is read or written in order."""
+    return _steps(f.points * f.row_bytes, source_levels(target), TIMES[way]["source waits"])
+
+
+def _steps(nbytes: Dim, sizes: Sequence[int], waits: Sequence[int]) -> Dim:
+    """The sum of the waits of those sizes that so many bytes reach."""
     total: Dim = 0
-    for level, wait in zip(source_levels(target), TIMES[way]["source waits"], strict=True):
-        total = total + dim_min(f.points * f.row_bytes // level, 1) * wait if wait else total
+    for size, wait in zip(sizes, waits, strict=True):
+        if wait:
+            total = total + dim_min(nbytes // size, 1) * wait
     return total
 
 

@@ -153,9 +153,9 @@ class PackedColumns:
             worth = both(worth, ctx.least(picked_from_columns(ctx, nest.name, facts, cells, blocks), "packed"))
         if worth is False:
             return None
-        packed = always_shared(ctx, product(columns.blocks), columns.share)
-        plain = over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest))
-        return with_check(nest, first_of([(worth, lambda: with_kernels(packed)), (True, lambda: plain)]))
+        packed = (worth, lambda: with_kernels(always_shared(ctx, product(columns.blocks), columns.share)))
+        plain = (True, lambda: over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest)))
+        return with_check(nest, first_of([packed, plain]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class RowScatter:
         return ravel(cell[: len(self.leading)], self.leading, self.ctx.sizes), ok
 
     def compared(self, p: Expr, q: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
-        """``body([row, row])`` of two points; by names, since TVM fails on some expressions of rows that stand in a condition."""
+        """``body([row, row])`` of two points, each computed once."""
 
         def rows(points: list[Expr]) -> Stmt:
             return T.kept(("here", "there"), [self.target(x)[0] for x in points], body)
