@@ -11,8 +11,8 @@
  *
  * Which of two pools is better depends on what else the process does: beside a library whose threads spin while they wait for work,
  * tasks on that library's threads take half of the time; on threads of a library that nobody else uses, they lose to another one's
- * that spin.  So each task measures how much of its time its thread was kept from running, each launch counts the threads that came
- * too late for a task and how long it waited for the other pool's, and launches alternate; see gs_learn.
+ * that spin.  So each launch measures how much of its threads' time their tasks ran: what is lost to threads that sleep, come late, or
+ * are kept from running.  The pool is kept that loses less; see gs_learn.
  */
 #ifndef GSCOMPILE_LAUNCH_H
 #define GSCOMPILE_LAUNCH_H
@@ -75,9 +75,8 @@ typedef struct GsJob {
     atomic_int failed;   /* tasks */
     _Atomic(void *) error;
     int measured;
-    atomic_int workers;         /* threads that have run a task */
-    _Atomic(int64_t) wall, run; /* nanoseconds of all tasks: from their begin to their end, and on a core */
-    int64_t whole;              /* nanoseconds of the launch */
+    _Atomic(int64_t) run;   /* nanoseconds of all tasks on a core */
+    int64_t whole;          /* nanoseconds of the launch */
     atomic_int helpers;         /* threads of the own pool that work on it */
     int room;            /* for helpers */
     struct GsJob *following;
@@ -95,14 +94,12 @@ static int gs_step(GsJob *job) {
     int k = atomic_fetch_add(&job->next, 1);
     if (k >= job->group.tasks)
         return 0;
-    int64_t wall = job->measured ? gs_clock(CLOCK_MONOTONIC) : 0, run = job->measured ? gs_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
+    int64_t run = job->measured ? gs_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
     ++gs_inside;
     int code = job->body(k, &job->group, job->data);
     --gs_inside;
-    if (job->measured) {
-        atomic_fetch_add(&job->wall, gs_clock(CLOCK_MONOTONIC) - wall);
+    if (job->measured)
         atomic_fetch_add(&job->run, gs_clock(CLOCK_THREAD_CPUTIME_ID) - run);
-    }
     if (code != 0) {
         atomic_fetch_add(&job->failed, 1);
         if (gs_errors.take != NULL)
@@ -115,9 +112,6 @@ static int gs_step(GsJob *job) {
 }
 
 static void gs_work(GsJob *job) {
-    if (!gs_step(job))
-        return;
-    atomic_fetch_add(&job->workers, 1);
     while (gs_step(job))
         ;
 }
@@ -372,56 +366,78 @@ static void gs_any_task(void *job, int64_t k) {
 
 enum {
     LONG_NS = 20000,   /* of a launch's tasks together, from which what they measured means something */
-    LATE_NS = 200000,  /* the same, from which a thread that took none was kept from running: to wake one up takes some 50 us */
-    WAIT_NS = 15000,   /* of a launch beyond that of its tasks: threads that sleep are waited for */
-    MUCH = 150,        /* of 1000: time that threads were kept from running */
-    TRIAL = 4,         /* launches before a verdict */
-    FIRST_WAIT = 64,   /* launches on the own pool before the other one is tried again, doubled each time that it was no better */
+    MUCH = 150,        /* of 1000: time lost from which the other pool is tried */
+    MORE = 50,         /* of 1000: a pool that loses so much more than the other one is worse */
+    RISE = 100,        /* of 1000: so much more is lost than when the other pool was found worse that it is tried again at once */
+    TRIAL = 4,         /* launches of a trial, after its first, for which threads start or wake up */
+    FIRST_WAIT = 64,   /* launches after a trial before the next one, doubled by each that fails */
     MOST_WAIT = 1 << 16
 };
 
 /* What was learned; threads that learn at the same time may lose some of it. */
 static struct {
-    atomic_int other;  /* the other pool's turn */
-    atomic_int lost;   /* of 1000: a moving average of the time that the current pool's threads were kept from running */
-    atomic_int so_far; /* launches of this turn */
-    atomic_int wait, next_wait;
+    atomic_int other;   /* the pool in use */
+    atomic_int lost;    /* on it, of 1000: a moving average of the time that its threads, from a launch's begin to its end, did not run
+                         * tasks */
+    atomic_int was;     /* the same of the pool before the trial; during one, lost is the sum of its launches' but the worst */
+    atomic_int most;    /* on the pool in use, lost in one launch */
+    atomic_int settled; /* what was known to be lost on it when it was chosen */
+    atomic_int trial;   /* launches of a trial that are left; 0: there is none */
+    atomic_int worst;   /* of those so far, lost in one of them */
+    atomic_int wait, next_wait; /* launches before the next trial */
 } gs_turn = {.next_wait = FIRST_WAIT};
 
-static void gs_take_turns(int other) {
+static void gs_try(int other) {
+    atomic_store(&gs_turn.was, atomic_load(&gs_turn.lost));
     atomic_store(&gs_turn.other, other);
     atomic_store(&gs_turn.lost, 0);
-    atomic_store(&gs_turn.so_far, 0);
+    atomic_store(&gs_turn.worst, 0);
+    atomic_store(&gs_turn.trial, TRIAL + 1);
 }
 
-/* After a launch: whose turn is next.  The own pool stays until its threads are kept from running, the other one likewise. */
+static void gs_end_trial(int other) {
+    int lost = atomic_load(&gs_turn.lost) / (TRIAL - 1), was = atomic_load(&gs_turn.was), next_wait = atomic_load(&gs_turn.next_wait);
+    if (lost > was + MORE) {
+        atomic_store(&gs_turn.other, !other);
+        atomic_store(&gs_turn.lost, was);
+        atomic_store(&gs_turn.settled, atomic_load(&gs_turn.most));
+        atomic_store(&gs_turn.wait, next_wait);
+        atomic_store(&gs_turn.next_wait, next_wait < MOST_WAIT ? 2 * next_wait : next_wait);
+    } else {
+        atomic_store(&gs_turn.lost, lost);
+        atomic_store(&gs_turn.settled, lost);
+        atomic_store(&gs_turn.most, lost);
+        atomic_store(&gs_turn.wait, FIRST_WAIT);
+        atomic_store(&gs_turn.next_wait, FIRST_WAIT);
+    }
+}
+
+/* After a launch: whose turn is next.  Where a pool loses much, the other one is tried, and kept unless it loses more. */
 static void gs_learn(GsJob *job, int other) {
-    int64_t wall = atomic_load(&job->wall), run = atomic_load(&job->run), wait = other ? job->whole - wall : 0;
-    if ((wall < LONG_NS && wait < WAIT_NS) || other != atomic_load(&gs_turn.other))
+    int64_t run = atomic_load(&job->run), all = job->whole * (job->room + 1);
+    if (run < LONG_NS || all <= 0 || other != atomic_load(&gs_turn.other))
         return;
-    int lost = run >= wall ? 0 : (int)((wall - run) * 1000 / wall);
-    int late = wall < LATE_NS ? 0 : (job->room + 1 - atomic_load(&job->workers)) * 1000 / (job->room + 1);
-    int idle = wait < WAIT_NS ? 0 : (int)(wait * 1000 / job->whole);
-    lost = late > lost ? late : lost;
-    lost = idle > lost ? idle : lost;
+    int lost = run >= all ? 0 : (int)((all - run) * 1000 / all), trial = atomic_load(&gs_turn.trial), wait = atomic_load(&gs_turn.wait);
+    if (trial > 0) {
+        if (trial <= TRIAL) { /* the sum of all but the worst, which may have come after a pause */
+            int worst = atomic_load(&gs_turn.worst), next = lost > worst ? lost : worst;
+            atomic_fetch_add(&gs_turn.lost, lost + worst - next);
+            atomic_store(&gs_turn.worst, next);
+        }
+        atomic_store(&gs_turn.trial, trial - 1);
+        if (trial == 1)
+            gs_end_trial(other);
+        return;
+    }
     int average = atomic_load(&gs_turn.lost);
     average += (lost - average) / 4;
     atomic_store(&gs_turn.lost, average);
-    int so_far = atomic_load(&gs_turn.so_far);
-    atomic_store(&gs_turn.so_far, so_far < MOST_WAIT ? so_far + 1 : so_far);
-    int next_wait = atomic_load(&gs_turn.next_wait), left = atomic_load(&gs_turn.wait);
-    if (other && so_far >= FIRST_WAIT)
-        atomic_store(&gs_turn.next_wait, FIRST_WAIT); /* it was good for a while */
-    if (!other && left > 0)
-        atomic_store(&gs_turn.wait, left - 1);
-    if (so_far < TRIAL || average < MUCH)
-        return;
-    if (other) {
-        atomic_store(&gs_turn.wait, next_wait);
-        atomic_store(&gs_turn.next_wait, next_wait < MOST_WAIT ? 2 * next_wait : next_wait);
-        gs_take_turns(0);
-    } else if (left == 0)
-        gs_take_turns(1);
+    if (lost > atomic_load(&gs_turn.most))
+        atomic_store(&gs_turn.most, lost);
+    if (wait > 0)
+        atomic_store(&gs_turn.wait, wait - 1);
+    if (average >= MUCH && (wait == 0 || average > atomic_load(&gs_turn.settled) + RISE))
+        gs_try(!other);
 }
 
 /* -- launches --------------------------------------------------------------------------------------------------------------- */

@@ -22,8 +22,7 @@ def use(call: int, context: int, alternates: bool, /) -> None:
         call: the address of ``void call(void *context, int64_t tasks, void (*task)(void *job, int64_t k), void *job)``, which
             calls ``task(job, k)`` for each k below ``tasks``, in any order and on any threads, and returns when all have
             returned; 0: the extension's own pool.
-        alternates: use it only while threads of the own pool are kept from running by others, or come too late for a task, and
-            its own are not.
+        alternates: use it only while less of its threads' time is lost than of the own pool's.
     """
 
 def limit(helpers: int, /) -> int:

@@ -21,6 +21,7 @@ from gscompile.ir.tir import Expr
 from gscompile.schedules.decisions import THREADS, Condition, Decision
 from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.numbers import (
+    CELL_PS,
     COMPONENT_PS,
     GATHER_PS,
     L1_BYTES,
@@ -28,10 +29,13 @@ from gscompile.schedules.llvm.numbers import (
     MAX_PARTIALS,
     MIN_PARTIALS,
     MIN_SORTING_CORES,
+    MOVED_BYTE_PS,
     POINTS_PER_PARTIAL_CELL,
+    SLAB_END_PS,
     SORT_BLOCK,
     SORT_LAUNCH_PS,
     SORT_PS,
+    WIDEN_PS,
     last_level_bytes,
 )
 from gscompile.schedules.rule import Context, Target
@@ -59,6 +63,7 @@ class Facts:
         reduction: of a scatter.
         gathered: whether what a point brings is picked by an index as well.
         components: of an index vector.
+        widened: cells of the output whose totals have a wider dtype, and are made of it and it of them.
     """
 
     points: Dim
@@ -68,6 +73,7 @@ class Facts:
     reduction: str = ""
     gathered: bool = False
     components: int = 1
+    widened: Dim = 0
 
     def listed(self) -> dict[str, Dim | str]:
         """By name, for people."""
@@ -78,6 +84,7 @@ class Facts:
             "dtype": self.dtype,
         }
         named |= {"reduction": self.reduction} if self.reduction else {}
+        named |= {"widened cells": self.widened} if self.widened != 0 else {}
         return named | ({"source": "gathered"} if self.gathered else {})
 
 
@@ -105,14 +112,14 @@ def per_point(way: str, f: Facts, target: Target) -> Dim:
 
 def in_order(f: Facts, target: Target) -> Dim:
     """One thread adds all points as they come."""
-    return f.points * (per_point("in order", f, target) + _more_components(f))
+    return f.points * (per_point("in order", f, target) + _more_components(f)) + f.widened * WIDEN_PS
 
 
 def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
     """Every thread tests all points, and adds those whose rows it owns."""
     return (
         f.points * (ps("index scan", "scan") + _more_components(f))
-        + f.points * per_point("index scan", f, target) // threads
+        + (f.points * per_point("index scan", f, target) + f.widened * WIDEN_PS) // threads
         + _launch(1)
     )
 
@@ -121,7 +128,7 @@ def sorted_by_owner(f: Facts, target: Target, threads: Dim) -> Dim:
     """The points are sorted by the thread that owns their row, then each adds its own."""
     rounds = (f.points + (SORT_BLOCK - 1)) // SORT_BLOCK
     each = SORT_PS + per_point("index scan", f, target)
-    return f.points * each // threads + rounds * SORT_LAUNCH_PS
+    return (f.points * each + f.widened * WIDEN_PS) // threads + rounds * SORT_LAUNCH_PS
 
 
 def privatised(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
@@ -136,6 +143,22 @@ def chunked(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
     """Few chunks of points, each into an accumulator as large as the output."""
     points = f.points * (per_point("chunked", f, target) + _more_components(f)) // dim_min(threads, dim_max(chunks, 1))
     return points + _accumulators("chunked", f, chunks, threads)
+
+
+def whole(f: Facts, target: Target, cells: Dim) -> Dim:
+    """One thread makes all of an output, element by element."""
+    return f.points * (per_point("in order", f, target)) + cells * CELL_PS
+
+
+def in_slabs(f: Facts, target: Target, cells: Dim, run_bytes: Dim, threads: Dim) -> Dim:
+    """Each thread makes a slab of it, of which so many bytes, divided by the threads, lie side by side.
+
+    Lines, which come in pairs, are written by two threads at each end of each run, and go from one core to the other.
+    """
+    shared = SLAB_END_PS * threads // dim_max(run_bytes, 1)
+    moved = f.table_bytes * MOVED_BYTE_PS
+    points = f.points * (per_point("in order", f, target) + shared)
+    return (points + cells * CELL_PS) // threads + moved + _launch(1)
 
 
 def _accumulators(way: str, f: Facts, chunks: Dim, threads: Dim) -> Dim:
@@ -248,6 +271,16 @@ def grouped(ctx: Context, name: str, f: Facts, way: str, chunks: Dim) -> Decisio
         return {way: group, "one by one": dim_min(in_order(f, REFERENCE), index_scan(f, REFERENCE, cores))}
 
     return _decided(ctx, name, f.listed() | {"chunks": chunks}, estimates, "one by one")
+
+
+def slabs(ctx: Context, name: str, f: Facts, cells: Dim, run_bytes: Dim) -> Decision:
+    """Whether threads share an output whose slabs lie in many pieces."""
+
+    def estimates() -> dict[str, Dim]:
+        together = in_slabs(f, ctx.target, cells, run_bytes, THREADS)
+        return {"slabs": together, "one thread": whole(f, ctx.target, cells)}
+
+    return _decided(ctx, name, f.listed() | {"run bytes": run_bytes}, estimates, "slabs")
 
 
 def _decided(

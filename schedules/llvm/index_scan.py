@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import INT64_MAX
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.costs import both
 from gscompile.schedules.llvm.numbers import (
     LISTED_BLOCKS,
     POINT_BLOCK,
@@ -55,7 +57,17 @@ class IndexScan:
 
     def statement(self, first: Expr, last: Expr) -> Stmt:
         loops = self.flag.around(T.seq(self.test(first, last), self.count(T.const(0)), blocks(first, last, self.block)))
-        return T.seq(*map(T.allocate, (self.owned, self.length, self.span, self.listed)), loops)
+        scan = T.seq(*map(T.allocate, (self.owned, self.length, self.span, self.listed)), loops)
+        s = self.into.scatter
+        if not self.into.narrow:
+            return scan
+
+        def alone(runs: Condition) -> Stmt:
+            """Runs are what a scan looks for; without them, one thread that owns all rows need not."""
+            simple = both(T.all_of([self.lo <= 0, self.hi >= s.ctx.sizes(s.rows)]), T.not_(runs))
+            return first_of([(simple, lambda: self.into.add_all(first, last, False)), (True, lambda: scan)])
+
+        return self.into.sampled(alone)
 
     def count(self, blocks: Expr) -> Stmt:
         """Say how many blocks in a row had to be listed."""
@@ -102,7 +114,7 @@ class IndexScan:
     def measure(self, begin: Expr, count: Expr) -> Stmt:
         """Find the least and the greatest row of a block, those of points that are dropped among them.
 
-        All rows are the span where one thread owns them and all are near, and after blocks that had to be listed.
+        After blocks that had to be listed all rows are the span; where one thread owns all rows, which are near or narrow, any.
         """
         s = self.into.scatter
         rows = s.ctx.sizes(s.rows)
@@ -115,11 +127,11 @@ class IndexScan:
             return span(T.minimum(least, r), T.maximum(greatest, r))
 
         looks = T.for_(count, lambda k: T.let("r", s.target(begin + k)[0], meet), "k")
-        alone = T.all_of([self.lo <= 0, self.hi >= rows, self.near(rows)])
+        alone = T.all_of([self.lo <= 0, self.hi >= rows, None if self.into.narrow else self.near(rows)])
         found = T.seq(span(T.const(INT64_MAX), T.const(-1)), looks)
         listed = T.load(self.listed, T.const(0))
         mixed = T.all_of([listed >= LISTED_BLOCKS, T.floormod(listed, T.const(SPAN_EVERY)) != 0])
-        return T.if_(T.any_of([alone, mixed]), span(T.const(0), rows - 1), found)
+        return T.if_(alone, span(self.lo, self.lo), T.if_(mixed, span(T.const(0), rows - 1), found))
 
     def direct(self, p: Expr, add: Adding) -> Stmt:
         """Add a point of a block whose rows are all owned; the indices may have changed since."""

@@ -28,7 +28,6 @@ from gscompile.schedules.llvm.numbers import (
     LINE_BYTES,
     ROW_PREFETCH_DISTANCE,
     SERIAL_WORK,
-    SPARSE_WIDTH,
 )
 from gscompile.schedules.llvm.partition import Partition
 from gscompile.schedules.llvm.ranges import shared_range
@@ -90,7 +89,7 @@ class _Rows:
         if s.acc == nest.dtype:
             return _Rows(s, RowTotals(s, nest.out))
         totals = s.ctx.workspace(f"{nest.name}_totals", nest.shape, s.acc)
-        touched = s.ctx.workspace(f"{nest.name}_touched", s.leading, DTYPES["uint8"]) if sparse(s) else None
+        touched = s.ctx.workspace(f"{nest.name}_touched", s.leading, DTYPES["uint8"]) if s.sparse else None
         return _Rows(s, RowTotals(s, totals, touched=touched))
 
     @property
@@ -113,8 +112,10 @@ class _Rows:
         """
         s = self.scatter
         cells = s.rows * s.width
-        work = cells * s.nest.dtype.itemsize // COPIED_BYTES if self.begins_in_vectors else cells
+        copied = cells * s.nest.dtype.itemsize // COPIED_BYTES
+        work = copied if self.begins_in_vectors else cells if self.into.touched is None else copied + s.rows
         fetched = dim_min(s.points, s.rows) * ((s.width * s.acc.itemsize + (LINE_BYTES - 1)) // LINE_BYTES)
+        fetched = fetched * (3 if self.widened else 1)  # the output's rows, their totals, and these for the end
         saved = dim_max(work - fetched * FETCHED_LINE_WORK, 0)
 
         def body(runs: Condition) -> Stmt:
@@ -177,13 +178,6 @@ class _Rows:
             return T.let("r", s.target(p)[0], lambda r: self.into.add(p, r))
 
         return T.for_range(first, last, step, "j")
-
-
-def sparse(s: RowScatter) -> bool:
-    """Whether totals of a wider dtype are made row by row, as points come, and not of all rows at first."""
-    if isinstance(s.rows, int) and isinstance(s.points, int):
-        return s.points < 2 * s.rows
-    return not isinstance(s.width, int) or s.width >= SPARSE_WIDTH
 
 
 def base_source(s: RowScatter) -> Buffer | None:

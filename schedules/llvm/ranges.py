@@ -125,9 +125,10 @@ def _units(ctx: Context, shape: Sequence[Dim], scattered: bool) -> _Units:
     while split > 1 and _small(shape[split:]):
         split -= 1
     outer, inner = list(shape[:split]), list(shape[split:])
-    if len(inner) == 1 and (not isinstance(inner[0], int) or inner[0] > 4 * AXIS_BLOCK):
-        return _blocks(ctx, outer, inner[0])
-
+    cells = product(inner[1:])  # a number, where there are any
+    hide = scattered and isinstance(cells, int) and cells >= VECTOR_CELLS
+    if isinstance(cells, int) and (not isinstance(inner[0], int) or inner[0] * cells > 4 * AXIS_BLOCK):
+        return _blocks(ctx, outer, inner, AXIS_BLOCK // cells if cells else AXIS_BLOCK, hide)
     cells = product(inner)
     hide = scattered and isinstance(cells, int) and cells >= VECTOR_CELLS
 
@@ -138,19 +139,24 @@ def _units(ctx: Context, shape: Sequence[Dim], scattered: bool) -> _Units:
     return _Units(product(outer), "row", row)
 
 
-def _blocks(ctx: Context, outer: list[Dim], width: Dim) -> _Units:
-    """Blocks of rows of ``width`` cells."""
-    cut = [*outer, (width + (AXIS_BLOCK - 1)) // AXIS_BLOCK]
+def _blocks(ctx: Context, outer: list[Dim], inner: list[Dim], block: int, hide: bool) -> _Units:
+    """Blocks of so many of the first of the ``inner`` axes; ``hide`` which of them a cell is of."""
+    wide, rest = ctx.sizes(inner[0]), ctx.sizes.shape(inner[1:])
+    cut = [*outer, (inner[0] + (block - 1)) // block]
 
-    def block(u: Expr, cell: CellBody) -> Stmt:
+    def unit(u: Expr, cell: CellBody) -> Stmt:
         def cells(place: list[Expr]) -> Stmt:
             *row, begin = place
-            return T.for_range(begin, T.minimum(begin + AXIS_BLOCK, ctx.sizes(width)), lambda i: cell([*row, i]), "c")
+
+            def of(i: Expr) -> Stmt:
+                return nested("d", rest, lambda w: cell([*row, T.opaque(i) if hide else i, *w]))
+
+            return T.for_range(begin, T.minimum(begin + block, wide), of, "c")
 
         *row, k = unravel(u, cut, ctx.sizes)
-        return T.kept("at", [*row, k * AXIS_BLOCK], cells)
+        return T.kept("at", [*row, k * block], cells)
 
-    return _Units(product(cut), "block", block)
+    return _Units(product(cut), "block", unit)
 
 
 def _small(shape: Sequence[Dim]) -> bool:

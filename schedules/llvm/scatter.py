@@ -23,10 +23,15 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
+from gscompile.schedules.decisions import Decision
+from gscompile.schedules.llvm.costs import Facts, slabs
 from gscompile.schedules.llvm.numbers import MIN_SCANNING_THREADS, UNITS_PER_CORE, WIDE_AXIS
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.loops import assumed, box, storage
 from gscompile.schedules.rule import Context
+
+COUNT_BYTES = 4
+"""Of a count: an int32."""
 
 Position: TypeAlias = dict[Place, Expr]
 """The coordinates of a point on those of its axes whose loops have been opened."""
@@ -50,7 +55,17 @@ class OwnerComputes:
         def slab(lo: Expr, hi: Expr) -> Stmt:
             return Slab(nest, ctx, totals, axis, lo, hi).statement()
 
-        return shared_range(ctx, nest.shape[axis], nest.work, slab, fewest)
+        alone = ctx.least(in_pieces(nest, ctx, axis, totals), "one thread") if product(nest.shape[:axis]) != 1 else False
+        return shared_range(ctx, nest.shape[axis], nest.work, slab, fewest, alone=alone)
+
+
+def in_pieces(nest: ScatterNest, ctx: Context, axis: int, totals: Totals) -> Decision:
+    """Whether slabs on an axis pay, which are as many pieces as there are coordinates on the axes before it."""
+    itemsize = totals.acc.itemsize
+    cells, points = product(nest.shape), product(nest.grid) * product(nest.window)
+    table = cells * (itemsize + (0 if totals.counts is None else COUNT_BYTES))
+    facts = Facts(points, itemsize, table, totals.acc.name, nest.op.reduction.name)
+    return slabs(ctx, nest.name, facts, cells, product(nest.shape[axis:]) * itemsize)
 
 
 def owned_axis(nest: ScatterNest, cores: int | None) -> int | None:

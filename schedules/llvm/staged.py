@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, Shape, product
+from gscompile.ir.dims import Dim, Shape, dim_min, product
 from gscompile.ir.index_map import Indexed, Window
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.reductions import Reduction
@@ -19,7 +19,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.llvm.costs import Facts
-from gscompile.schedules.llvm.numbers import POINT_BLOCK
+from gscompile.schedules.llvm.numbers import POINT_BLOCK, SPARSE_WIDTH
 from gscompile.schedules.loops import nested, ravel, storage, unravel
 from gscompile.schedules.rule import Context
 
@@ -71,11 +71,20 @@ class RowScatter:
     def facts(self) -> Facts:
         """What its time depends on."""
         row, name = self.width * self.acc.itemsize, self.nest.op.reduction.name
-        return Facts(self.points, row, self.rows * row, self.acc.name, name, self.gathered, len(self.leading))
+        cells = (dim_min(self.points, self.rows) if self.sparse else self.rows) * self.width
+        widened = cells if self.acc != self.nest.dtype else 0
+        return Facts(self.points, row, self.rows * row, self.acc.name, name, self.gathered, len(self.leading), widened)
 
     @property
     def reduction(self) -> Reduction:
         return self.nest.op.reduction
+
+    @property
+    def sparse(self) -> bool:
+        """Whether totals of a wider dtype are made row by row, as points come, and not of all rows at first."""
+        if isinstance(self.rows, int) and isinstance(self.points, int):
+            return self.points < 2 * self.rows
+        return not isinstance(self.width, int) or self.width >= SPARSE_WIDTH
 
     def grid(self, p: Expr) -> list[Expr]:
         """A point's position in the index tensor."""

@@ -15,6 +15,7 @@ PROGRAM = r"""
 #define _GNU_SOURCE
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "_launch.h"
@@ -72,12 +73,11 @@ static void foreign(void *context, int64_t tasks, void (*task)(void *, int64_t),
     pthread_join(other, NULL);
 }
 
-/* Launches of which two threads were kept from running for so much of 1000, or one got no task; how many until the other pool's
- * turn ends or begins. */
-static int until_it_turns(int lost, int workers, int most) {
+/* Launches of two threads that lose so much of 1000; how many until the pool that is used changes. */
+static int until_it_turns(int lost, int most) {
     int before = atomic_load(&gs_turn.other);
     for (int n = 1; n <= most; ++n) {
-        GsJob job = {.wall = 100 * LONG_NS, .run = (1000 - lost) * (int64_t)LONG_NS / 10, .room = 1, .workers = workers};
+        GsJob job = {.run = (1000 - lost) * (int64_t)LONG_NS / 100, .whole = 5 * LONG_NS, .room = 1};
         gs_learn(&job, before);
         if (atomic_load(&gs_turn.other) != before)
             return n;
@@ -86,31 +86,24 @@ static int until_it_turns(int lost, int workers, int most) {
 }
 
 static void turns(void) {
-    GsJob brief = {.wall = LONG_NS - 1, .run = 0, .room = 1, .workers = 2};
-    GsJob alone = {.wall = LATE_NS - 1, .run = LATE_NS - 1, .room = 1, .workers = 1};
-    for (int k = 0; k < 100; ++k) { /* they say nothing */
+    GsJob brief = {.run = LONG_NS - 1, .whole = 100 * LONG_NS, .room = 1};
+    for (int k = 0; k < 100; ++k) /* they say nothing */
         gs_learn(&brief, 0);
-        gs_learn(&alone, 0);
-    }
-    assert(until_it_turns(0, 2, 1000) == 0 && until_it_turns(MUCH / 2, 2, 1000) == 0);
-    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && gs_turn.other);  /* somebody spins: the other pool */
-    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && !gs_turn.other); /* there, too: back */
-    assert(until_it_turns(500, 2, 1000) >= FIRST_WAIT && gs_turn.other); /* for a while */
-    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && !gs_turn.other);
-    assert(until_it_turns(500, 2, 1000) >= 2 * FIRST_WAIT && gs_turn.other); /* for twice as long */
-    assert(until_it_turns(0, 2, 1000) == 0 && gs_turn.other);                /* this time it is good, and stays */
-    assert(until_it_turns(500, 2, 1000) <= 2 * TRIAL && !gs_turn.other);
-    assert(until_it_turns(500, 2, 1000) <= FIRST_WAIT + 2 * TRIAL && gs_turn.other); /* that was not held against it */
-    assert(until_it_turns(0, 1, 1000) <= 2 * TRIAL && !gs_turn.other); /* too late for a task is as bad */
-    gs_take_turns(1);
-    GsJob waiting = {.wall = 1000, .run = 1000, .whole = 1000 + WAIT_NS, .room = 1, .workers = 1};
-    for (int n = 0; n < 2 * TRIAL; ++n)
-        gs_learn(&waiting, 1);
-    assert(!gs_turn.other); /* so is a long wait, though there is little to do */
-    for (int n = 0; n < 1000; ++n)
-        gs_learn(&waiting, 0);
-    assert(!gs_turn.other); /* the own pool waits for nobody */
-    gs_take_turns(0);
+    assert(until_it_turns(0, 1000) == 0 && until_it_turns(MUCH / 2, 1000) == 0);
+    assert(until_it_turns(500, 1000) <= TRIAL && gs_turn.other);           /* somebody spins: the other pool */
+    assert(until_it_turns(900, 1000) == TRIAL + 1 && !gs_turn.other);      /* it is worse: back */
+    assert(until_it_turns(500, 1000) == FIRST_WAIT + 1 && gs_turn.other);      /* for a while */
+    assert(until_it_turns(900, 1000) == TRIAL + 1 && !gs_turn.other);
+    assert(until_it_turns(500, 1000) == 2 * FIRST_WAIT + 1 && gs_turn.other);  /* for twice as long */
+    assert(until_it_turns(900, 1000) == TRIAL + 1 && !gs_turn.other);
+    assert(until_it_turns(900, 1000) <= TRIAL && gs_turn.other);           /* something has changed: at once */
+    assert(until_it_turns(0, 1000) == 0 && gs_turn.other);                 /* this time it is good, and stays */
+    GsJob late = {.run = 10 * LONG_NS, .whole = 100 * LONG_NS, .room = 1}; /* one launch after a pause does not matter */
+    gs_learn(&late, 1);
+    assert(until_it_turns(0, 1000) == 0 && gs_turn.other);
+    assert(until_it_turns(500, 1000) <= TRIAL && !gs_turn.other);          /* until it is no more */
+    memset(&gs_turn, 0, sizeof gs_turn);
+    gs_turn.next_wait = FIRST_WAIT;
 }
 
 int main(void) {
