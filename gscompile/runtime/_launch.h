@@ -369,6 +369,7 @@ enum {
     MUCH = 150,        /* of 1000: time lost from which the other pool is tried */
     MORE = 50,         /* of 1000: a pool that loses so much more than the other one is worse */
     RISE = 100,        /* of 1000: so much more is lost than when the other pool was found worse that it is tried again at once */
+    MOST_STEP = 500,   /* of 1000: one launch, which may come after a pause, counts for no more; see MUCH */
     TRIAL = 4,         /* launches of a trial, after its first, for which threads start or wake up */
     FIRST_WAIT = 64,   /* launches after a trial before the next one, doubled by each that fails */
     MOST_WAIT = 1 << 16
@@ -430,7 +431,7 @@ static void gs_learn(GsJob *job, int other) {
         return;
     }
     int average = atomic_load(&gs_turn.lost);
-    average += (lost - average) / 4;
+    average += (lost - average < MOST_STEP ? lost - average : MOST_STEP) / 4;
     atomic_store(&gs_turn.lost, average);
     if (lost > atomic_load(&gs_turn.most))
         atomic_store(&gs_turn.most, lost);
