@@ -6,6 +6,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Stmt
 from gscompile.schedules.llvm.cells import map_share, with_check
+from gscompile.schedules.llvm.numbers import VECTOR_LANE_BYTES
 from gscompile.schedules.llvm.ranges import over_box
 from gscompile.schedules.rule import Checked, Context
 
@@ -20,4 +21,19 @@ class Rows:
             return None
         reads = nest.loads([T.var(f"c{k}") for k in range(len(nest.shape))])
         picks = any(T.loads_of(x) for _, at in reads for x in at)
-        return with_check(nest, over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest), scattered=picks))
+        lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if in_runs(nest) else 1
+        share = lambda: map_share(nest)  # noqa: E731
+        return with_check(nest, over_box(ctx, nest.shape, nest.cost, share, scattered=picks, lanes=lanes))
+
+
+def in_runs(nest: MapNest) -> bool:
+    """Whether neighbours on the innermost axis are computed of neighbours in memory, or of the same, so that vectors do it."""
+    if not nest.shape:
+        return False
+    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+    pairs = zip(nest.loads(c), nest.loads([*c[:-1], c[-1] + 1]), strict=True)
+    for (_, at), (_, beside) in pairs:
+        steps = [0 if T.same_expr(x, y) else T.constant_value(y - x) for x, y in zip(at, beside, strict=True)]
+        if any(s != 0 for s in steps[:-1]) or steps[-1] not in (0, 1):
+            return False
+    return True

@@ -85,6 +85,7 @@ def over_box(
     make_share: Callable[[], Share],
     large: bool = False,
     scattered: bool = False,
+    lanes: int = 1,
 ) -> Stmt:
     """A statement for every cell of a box, in parallel.
 
@@ -96,6 +97,7 @@ def over_box(
         make_share: makes what one thread's share consists of; called once for each version of the loops.
         large: :func:`shared_range`'s.
         scattered: what is read for a row lies elsewhere than for the next one, so that LLVM must not make vectors across rows.
+        lanes: cells that one operation computes.
     """
     if not shape:
         alone = make_share()
@@ -106,7 +108,7 @@ def over_box(
         share = make_share()
         return share.around(T.for_range(lo, hi, lambda u: units.loops(u, share.cell), units.name))
 
-    return shared_range(ctx, units.extent, product(shape) * max(cost, 1), body, large=large)
+    return shared_range(ctx, units.extent, product(shape) * max(cost, 1) // lanes, body, large=large)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,9 @@ class OwnerComputes:
         def slab(lo: Expr, hi: Expr) -> Stmt:
             return Slab(nest, ctx, totals, axis, lo, hi).statement()
 
-        alone = ctx.least(in_pieces(nest, ctx, axis, totals), "one thread") if product(nest.shape[:axis]) != 1 else False
+        alone = (
+            ctx.least(in_pieces(nest, ctx, axis, totals), "one thread") if product(nest.shape[:axis]) != 1 else False
+        )
         return shared_range(ctx, nest.shape[axis], nest.work, slab, fewest, alone=alone)
 
 
