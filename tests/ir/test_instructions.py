@@ -1,0 +1,76 @@
+"""How many instructions the hot loops take on CPUs other than this one: counted in their assembly, where no clock can be read.
+
+Each loop does a row of 64 floats.  The numbers are what LLVM 22 made when somebody last looked, and a little room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gscompile as gs
+from tests.asm import Loop, hottest, loops
+
+Make = Callable[[gs.Builder], gs.Value]
+ROW = 64
+
+TARGETS: dict[str, dict[str, Any]] = {
+    "avx2": {"kind": "llvm", "mcpu": "x86-64-v3", "num-cores": 2},
+    "avx512": {"kind": "llvm", "mcpu": "x86-64-v4", "num-cores": 2},
+    "aarch64": {"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": "neoverse-n1", "num-cores": 2},
+}
+LANES = {"avx2": 8, "avx512": 8, "aarch64": 4}  # LLVM prefers ymm registers for AVX-512 too
+ADD = {"avx2": r"vaddps", "avx512": r"vaddps", "aarch64": r"fadd\s.*\.4s"}
+MULTIPLY = {"avx2": r"vmulps", "avx512": r"vmulps", "aarch64": r"fmul\s.*\.4s"}
+SCALAR = {"avx2": r"v(add|mul)ss", "avx512": r"v(add|mul)ss", "aarch64": r"f(add|mul)\ss\d"}
+SPILL = {
+    "avx2": r"^vmov.*%[xy]mm\d+, .*\(%rsp\)",
+    "avx512": r"^vmov.*mm\d+, .*\(%rsp\)",
+    "aarch64": r"^st[rp]\s+q.*\[sp",
+}
+
+
+def bags(b: gs.Builder) -> gs.Value:
+    return b.sum(b.take(b.input("x", (1000, ROW), "float32"), b.input("i", (500, 20), "int64")), 1)
+
+
+def weighted_rows(b: gs.Builder) -> gs.Value:
+    rows = b.take(b.input("x", (5000, ROW), "float32"), b.input("i", (9000,), "int64"))
+    return rows * b.input("w", (9000, ROW), "float32")
+
+
+def added_rows(b: gs.Builder) -> gs.Value:
+    x, i = b.input("x", (90_000, ROW), "float32"), b.input("i", (40_000,), "int64")
+    return b.put(x, i, b.input("s", (40_000, ROW), "float32"), reduction="add", deterministic=True)
+
+
+# kernel, what it computes with, most instructions a row by target
+CASES: list[tuple[Make, dict[str, str], dict[str, int]]] = [
+    (bags, ADD, {"avx2": 20, "avx512": 20, "aarch64": 25}),
+    (weighted_rows, MULTIPLY, {"avx2": 40, "avx512": 40, "aarch64": 92}),
+    (added_rows, ADD, {"avx2": 43, "avx512": 43, "aarch64": 60}),
+]
+
+
+def asm(make: Make, target: str) -> str:
+    b = gs.Builder("k")
+    b.output(make(b))
+    return str(b.build(TARGETS[target]).source("asm"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("make", "computes", "most"), CASES)
+def test_hot_loops(make: Make, computes: dict[str, str], most: dict[str, int], target: str) -> None:
+    loop = hottest(asm(make, target), computes[target])
+    rows = loop.count(computes[target]) * LANES[target] / ROW
+    assert rows >= 0.5, loop.instructions  # aarch64 takes the tile of a bag in two halves
+    assert len(loop.instructions) <= most[target] * max(rows, 1), loop.instructions
+    assert loop.count(SCALAR[target]) == loop.count(SPILL[target]) == 0, loop.instructions
+
+
+def test_how_loops_are_found() -> None:
+    text = "f:\n.L1:\n\tmovl\t$0, %ecx\n.L2:\n\tvaddps\t%ymm0, %ymm1, %ymm1 # a sum\n\tincl\t%ecx\n\tjne\t.L2\n\tjmp\t.L1\n"
+    assert list(loops(text)) == [Loop(("vaddps\t%ymm0, %ymm1, %ymm1", "incl\t%ecx", "jne\t.L2"))]
+    assert hottest(text, "vaddps").count("vaddps") == 1
