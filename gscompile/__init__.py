@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gscompile import dialects as dialects
     from gscompile import onnx as onnx
     from gscompile import te as te
-    from gscompile.build import Module
+    from gscompile.build import Module, export
     from gscompile.errors import (
         ArgumentError,
         BoundsError,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gscompile.ir.graph import Graph, Value
     from gscompile.ir.index_map import Fixed, Indexed, IndexMap, Shared, Window
     from gscompile.ir.types import BFloat16, Bool, Complex, DType, Float, Int, TensorType, UInt
+    from gscompile.runtime.load import load
     from gscompile.runtime.pools import get_thread_pool, set_thread_pool
     from gscompile.runtime.threads import get_num_threads, set_num_threads
 
@@ -45,7 +46,7 @@ __version__ = "0.1.0"
 # Where each public name stands.  It is imported when it is first used, so that the command line answers, and a deployed kernel
 # runs, without loading TVM.
 _HOMES = {
-    "build": "Module",
+    "build": "Module export",
     "errors": "ArgumentError BoundsError DTypeError DeviceError GSError GraphError MissingExtraError OutOfMemoryError ShapeError "
     "TargetError",
     "frontend.builder": "Builder NetBuilder",
@@ -54,6 +55,7 @@ _HOMES = {
     "ir.graph": "Graph Value",
     "ir.index_map": "Fixed IndexMap Indexed Shared Window",
     "ir.types": "BFloat16 Bool Complex DType Float Int TensorType UInt",
+    "runtime.load": "load",
     "runtime.pools": "get_thread_pool set_thread_pool",
     "runtime.threads": "get_num_threads set_num_threads",
 }
@@ -108,8 +110,10 @@ __all__ = [
     "Window",
     "cache_clear",
     "cache_info",
+    "export",
     "get_num_threads",
     "get_thread_pool",
+    "load",
     "set_num_threads",
     "set_thread_pool",
 ]

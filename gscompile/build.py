@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 import pickle
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -14,8 +16,11 @@ from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
 from gscompile.compiler.lower import Lowered, Stats, Summary, lower
 from gscompile.compiler.targets import Target, known_code, resolve
+from gscompile.deploy import library as libraries
+from gscompile.deploy.library import Compiled
 from gscompile.errors import ArgumentError, MissingExtraError
 from gscompile.ir import tir as T
+from gscompile.ir.dims import dim_max
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.listing import table
 from gscompile.runtime.background import Inside, interruptible
@@ -164,6 +169,12 @@ class Module(CompiledFunction):
             written.append(path)
         return written
 
+    def export(
+        self, path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+    ) -> list[Path]:
+        """Write a library for C, C++ and :func:`gscompile.load`, and a header beside it; see :func:`export`."""
+        return export([self], path, cpu=cpu, prefix=prefix, cc=cc)
+
     @property
     def _code(self) -> Code:
         """What TVM made of the graph; made again where the compiled function was found on disk."""
@@ -175,6 +186,24 @@ class Module(CompiledFunction):
     @property
     def _library(self) -> Any:
         return self._code.library
+
+    def _for_cpus(self, names: Sequence[str]) -> list[Compiled]:
+        """It for each of these CPUs, or for its own."""
+        if not names:
+            code = self._code
+            return [
+                Compiled(self._recipe.graph, self._summary, self._interface, self._recipe.target, code.write_object)
+            ]
+        found = []
+        for name in names:
+            attributes = {**self._recipe.target.attributes, "kind": self._recipe.target.kind, "mcpu": name}
+            recipe = replace(self._recipe, target=resolve(attributes))
+            lowered = recipe.lowered()
+            face = interface(recipe.graph, lowered.summary, recipe.target)
+            write = Code(lowered, recipe.compiled(lowered)).write_object
+            found.append(Compiled(recipe.graph, lowered.summary, face, recipe.target, write))
+        largest = reduce(dim_max, (c.interface.workspace for c in found))
+        return [replace(c, interface=replace(c.interface, workspace=largest)) for c in found]
 
     def _entry(self) -> Any:
         self._recipe.target.require_device(self.name)
@@ -188,6 +217,45 @@ class Module(CompiledFunction):
 
     def _bounds_error_of(self, check: int, position: int, number: int, sizes: Mapping[str, int]) -> Exception:
         return bounds_error(self._recipe.graph.values[self._summary.checks[check]], position, number, sizes)
+
+
+def export(
+    modules: Sequence[Module], path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+) -> list[Path]:
+    """Write modules as one library, which needs libc, libm and threads, and nothing of TVM or Python.
+
+    Its header ``NAME.h``, beside it, declares a function for each graph: addresses of inputs and outputs, sizes, options, an
+    error.  The same modules, versions and C compiler give the same bytes.
+
+    Args:
+        modules: for one system; each has a name of its own.
+        path: ``.so`` for a shared library, ``.a`` for a static one, ``.o`` for an object file.
+        cpu: LLVM's names of CPUs, of which the best one that the machine has is chosen when the library is used; ``v2``, ``v3``
+            and ``v4`` stand for ``x86-64-v2`` and so on.  By default the CPU that the modules were built for.
+        prefix: of all names in C, so that libraries that are linked together do not clash.
+        cc: the C compiler's command: by default $CC or ``cc``, and ``TRIPLE-gcc`` for another system.
+
+    Returns:
+        the library and the header.
+
+    Raises:
+        ArgumentError: the path, the names or the C compiler make no sense, or the file cannot be written.
+        TargetError: the modules are not for CPUs, or there is no C compiler for them.
+    """
+    if not modules:
+        raise ArgumentError("export: a module is needed")
+    names = [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
+    versions = {"gscompile": libraries.installed("gscompile"), "apache-tvm": libraries.installed("apache-tvm")}
+    graphs = [m._for_cpus(names) for m in modules]
+    order = sorted(range(len(graphs[0])), key=lambda k: -graphs[0][k].target.facts.vector_bytes)
+    return libraries.export(
+        [[each[k] for k in order] for each in graphs],
+        path,
+        levels=[names[k] for k in order] if len(names) > 1 else [""],
+        prefix=prefix,
+        cc=cc,
+        versions=versions,
+    )
 
 
 def _loaded(graph: Graph, target: Target, rules: Sequence[Any], deterministic: bool) -> Module:

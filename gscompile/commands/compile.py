@@ -1,10 +1,12 @@
-"""``gscompile compile MODEL``: an ONNX model, compiled; what became of it, and its code."""
+"""``gscompile compile MODEL``: an ONNX model or a graph of a script, compiled; what became of it, its code, and a library."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import re
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +16,30 @@ from gscompile.errors import ArgumentError, GSError
 
 Shape: TypeAlias = tuple[int | str, ...]
 
-HELP = "compile an ONNX model: prints its graph and what was made of it, and saves the code"
+HELP = "compile an ONNX model, or graphs of a script: prints them and what was made of them, saves the code, writes a library"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The model, the target, and what to fix of the model."""
-    parser.add_argument("model", help="the model's file (.onnx; by its ending also .json, .textproto, .onnxtxt)")
+    parser.add_argument(
+        "model",
+        help="the model's file (.onnx; by its ending also .json, .textproto, .onnxtxt), or SCRIPT.py:FUNCTION, which returns a "
+        "Builder or several, or fills the one that it is given",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write a library for C, C++ and gs.load, and its header beside it: .so (shared), .a (static) or .o (an object file)",
+    )
+    parser.add_argument(
+        "--cpu",
+        metavar="NAME,..",
+        default="",
+        help="of the library: CPUs, of which the best that the machine has is chosen when it is used: v2,v3,v4",
+    )
+    parser.add_argument("--prefix", default="", help="of the library: of all its names in C")
+    parser.add_argument("--cc", help="of the library: the C compiler's command")
     parser.add_argument(
         "--target", default="llvm", help='llvm (this CPU), cuda, or JSON: \'{"kind": "cuda", "arch": "sm_90"}\''
     )
@@ -61,21 +81,61 @@ def run(options: argparse.Namespace) -> int:
 
 
 def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Shape]) -> None:
-    from gscompile.onnx import import_model  # needs the extra [onnx]
-
     tell = progress(options)
     tell("reading the model")
-    builder = import_model(options.model, name=options.name, shapes=shapes)
-    tell(f"compiling {len(builder.graph().values):,} values for {target}")
-    module = builder.build(target)
-    tell("")
-    print(builder, "", module, module.stats, sep="\n")
-    if options.out is not None:
-        try:
-            written = module.save_source(options.out)
-        except OSError as e:
-            raise ArgumentError(f"--out: cannot write to {e.filename}: {e.strerror}") from None
+    modules = []
+    for builder in builders(options, shapes):
+        tell(f"compiling {len(builder.graph().values):,} values for {target}")
+        module = builder.build(target)
+        modules.append(module)
+        tell("")
+        print(builder, "", module, module.stats, sep="\n")
+        if options.out is not None:
+            try:
+                written = module.save_source(options.out)
+            except OSError as e:
+                raise ArgumentError(f"--out: cannot write to {e.filename}: {e.strerror}") from None
+            print("", *(f"wrote {path}" for path in written), sep="\n")
+    if options.output is not None:
+        from gscompile.build import export
+
+        tell("linking")
+        cpus = [name for name in options.cpu.split(",") if name]
+        written = export(modules, options.output, cpu=cpus, prefix=options.prefix, cc=options.cc)
+        tell("")
         print("", *(f"wrote {path}" for path in written), sep="\n")
+
+
+def builders(options: argparse.Namespace, shapes: dict[str, Shape]) -> list[Any]:
+    """The graphs of a model or a script."""
+    script, colon, function = options.model.rpartition(":")
+    if not colon or not script.endswith(".py"):
+        from gscompile.onnx import import_model  # needs the extra [onnx]
+
+        return [import_model(options.model, name=options.name, shapes=shapes)]
+    if shapes:
+        raise ArgumentError("--shape is for ONNX models; a script says its own shapes")
+    return _of_script(Path(script), function, options.name)
+
+
+def _of_script(path: Path, function: str, name: str | None) -> list[Any]:
+    from gscompile.frontend.builder import Builder
+
+    if not path.is_file():
+        raise ArgumentError("there is no such script")
+    make = runpy.run_path(str(path)).get(function)
+    if not callable(make):
+        raise ArgumentError(f"{path.name} has no function {function!r}")
+    given = [Builder(name or function)] if len(inspect.signature(make).parameters) == 1 else []
+    found = make(*given)
+    if given and not isinstance(found, Builder):
+        if found is not None:
+            given[0].output(*(found if isinstance(found, (tuple, list)) else (found,)))
+        return given
+    several = list(found) if isinstance(found, (tuple, list)) else [found]
+    if not several or not all(isinstance(b, Builder) for b in several):
+        raise ArgumentError(f"{function} must return a Builder, or several; got {type(found).__name__}")
+    return several
 
 
 def progress(options: argparse.Namespace) -> Callable[[str], None]:

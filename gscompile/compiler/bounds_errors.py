@@ -7,7 +7,7 @@ combine what they are passed.  The operators' own formulas, taken at that place,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -125,6 +125,47 @@ def origin(value: Value, position: tuple[int, ...], sizes: Sizes) -> Origin:
         return Origin(name, None, same)
     place = position if position in places else places[0]
     return Origin(name, place[: known[name].rank], same)
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """As :class:`Origin`, of any element of a tensor.
+
+    Attributes:
+        position: in C, of the element's coordinates ``p[k]``; None where that is not so simple.
+    """
+
+    tensor: str
+    position: tuple[str, ...] | None
+    same: bool
+
+
+def origins(value: Value, symbols: Sequence[str], size: Callable[[str], str]) -> Origins:
+    """Where the elements of an index come from, as formulas in C.
+
+    Args:
+        symbols: the names of all symbolic sizes.
+        size: a size in C, by its name.
+    """
+    here = [T.var(f"p{k}") for k in range(value.rank)]
+    own = Origins(value.name, tuple(f"p[{k}]" for k in range(value.rank)), True)
+    if _has_name(value):
+        return own
+    sizes = Sizes.of(symbols)
+    known = {v: f"p[{k}]" for k, v in enumerate(here)} | {v: size(n) for n, v in sizes.variables.items()}
+    reader = _Reader(value, sizes, {})
+    x = T.simplify(reader(*here))
+    named = {v.name: v for v in reader.seen.values()}
+    found = [(b.name, at) for _, b, at in T.reads(x, conditions=False) or T.reads(x)]
+    found = [s for s in found if not isinstance(named[s[0]].op, Constant)] or found
+    if len({name for name, _ in found}) != 1:
+        return own
+    name, same = found[0][0], T.as_load(T.uncast(x)) is not None
+    rank = named[name].rank
+    if len(found) > 1:
+        return Origins(name, None, same)
+    texts = [T.c_text(T.simplify(c), known.get) for c in found[0][1][:rank]]
+    return Origins(name, None if None in texts else tuple(t for t in texts if t is not None), same)
 
 
 def _has_name(v: Value) -> bool:

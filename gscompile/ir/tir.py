@@ -307,6 +307,41 @@ def constant_value(x: Expr) -> int | None:
     return int(s.value) if isinstance(s, tirx.IntImm) else None
 
 
+_C_OPERATORS = {
+    tirx.Add: "({a} + {b})",
+    tirx.Sub: "({a} - {b})",
+    tirx.Mul: "({a} * {b})",
+    **dict.fromkeys((tirx.FloorDiv, tirx.Div), "({a} / {b})"),  # of what is not negative
+    **dict.fromkeys((tirx.FloorMod, tirx.Mod), "({a} % {b})"),
+    tirx.Min: "({a} < {b} ? {a} : {b})",
+    tirx.Max: "({a} > {b} ? {a} : {b})",
+}
+
+
+def c_text(x: Expr, name: Callable[[Var], str | None]) -> str | None:
+    """An integer expression in C, of names and numbers that are not negative; None where it is made of more.
+
+    Args:
+        name: of a variable; None where it has none.
+    """
+    if isinstance(x, tirx.IntImm):
+        return str(int(x.value))
+    if isinstance(x, tirx.Var):
+        return name(x)
+    if isinstance(x, tirx.Cast):
+        return c_text(x.value, name) if dtype_of(x).startswith("int64") else None
+    form = _C_OPERATORS.get(type(x))
+    if form is None:
+        return None
+    a, b = c_text(x.a, name), c_text(x.b, name)
+    return None if a is None or b is None else form.format(a=a, b=b)
+
+
+def has_feature(target: Any, feature: str) -> bool:
+    """Whether a CPU has a feature, by LLVM's name of it."""
+    return bool(tvm.get_global_func("target.target_has_feature")(feature, target))
+
+
 def call_extern(dtype: str, name: str, *args: Expr) -> Expr:
     """A call of a C function with side effects."""
     return tirx.call_extern(dtype, name, *args)

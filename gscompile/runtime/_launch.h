@@ -63,6 +63,13 @@ static _Atomic(const GsPool *) gs_pool;        /* NULL for this file's own; what
 static const _Atomic(int64_t) gs_one = 1;
 static const _Atomic(int64_t) *gs_threads = &gs_one; /* that share a call's work */
 
+/* What a call says of its own launches; where there is none, they use what is said above. */
+typedef struct {
+    const GsPool *pool; /* NULL for this file's own */
+    int64_t threads;
+} GsCall;
+
+static _Thread_local const GsCall *gs_call;
 static _Thread_local int gs_inside;            /* a task: launches there run on this thread */
 static _Thread_local int64_t gs_next = -1;     /* tasks of the next launch, where compiled code has said it */
 
@@ -454,8 +461,8 @@ static int gs_launch(GsBody body, void *data, int tasks) {
     }
     if (gs_next < 0 && gs_others != NULL)
         return gs_others(body, data, tasks);
-    const GsPool *pool = atomic_load(&gs_pool);
-    int64_t threads = *gs_threads, wanted = gs_next >= 0 ? gs_next : tasks > 0 ? tasks : threads;
+    const GsPool *pool = gs_call != NULL ? gs_call->pool : atomic_load(&gs_pool);
+    int64_t threads = gs_call != NULL ? gs_call->threads : *gs_threads, wanted = gs_next >= 0 ? gs_next : tasks > 0 ? tasks : threads;
     gs_next = -1;
     if (wanted <= 0)
         return 0;

@@ -44,7 +44,8 @@ class FastCalls:
     """The call signatures of a module, and calls that look among them first.
 
     Args:
-        function: the compiled one; its arguments are inputs, output, status, workspace, sizes, threads, flags.
+        function: the compiled one; its arguments are inputs, output, status, workspace, sizes, threads, flags.  TVM's, or one
+            that has ``entry``: the address of a function that is called as TVM calls one, and what it is passed first.
         status: words of its status record.
         dtype: of its output.
         slow: what is called where no signature fits, with the arguments of the call.
@@ -60,7 +61,8 @@ class FastCalls:
         self._fast: _fastcall.FastCall | None = None
         self.called = slow
         if extension is not None and status <= extension.MOST_STATUS:
-            self._fast = extension.FastCall(_call(), function.__chandle__(), function, COUNT_AT, status, slow)
+            call, first = getattr(function, "entry", None) or (_call(), function.__chandle__())
+            self._fast = extension.FastCall(call, first, function, COUNT_AT, status, slow)
 
     def __len__(self) -> int:
         return self._count

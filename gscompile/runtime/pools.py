@@ -86,6 +86,25 @@ def loaded(load: Callable[[], T], others: int) -> T:
         return load()
 
 
+def launcher() -> int | None:
+    """The address of our launcher for libraries that bring none, or one of their own; None without the extension."""
+    with _lock:
+        _choose()
+        if extension is None:
+            return None
+        extension.limit(available_cores() - 1)
+        _connect(0, 0, 0, 0, 0)
+        return int(extension.LAUNCH)
+
+
+def _connect(*addresses: int) -> None:
+    """Say once what TVM has, or that there is none yet."""
+    global _connected
+    if extension is not None and (any(addresses) or not _connected):
+        extension.connect(COUNT_AT, *addresses)
+        _connected = True
+
+
 def _choose() -> None:
     """Put into use what is wanted."""
     global _used
@@ -154,7 +173,7 @@ def _launcher(others: int) -> int:
         return _python_launcher(others)
     ffi = _ffi()
     names = ("ErrorMoveFromRaised", "ErrorSetRaised", "ObjectDecRef", "ErrorSetRaisedFromCStr")
-    extension.connect(COUNT_AT, others, *(_address(ffi[f"TVMFFI{name}"]) for name in names))
+    _connect(others, *(_address(ffi[f"TVMFFI{name}"]) for name in names))
     return int(extension.LAUNCH)
 
 
@@ -236,6 +255,7 @@ def _forked() -> None:
 _here = _Here()
 _others: Any = None  # the launcher of code that is not ours
 _launch_in_python: Any = None
+_connected = False  # whether the launcher knows where the number of threads is
 _lock = threading.RLock()
 _wanted: str | ParallelFor = "auto"
 _used: tuple[str | ParallelFor, int | None] = ("own", None)  # what is in use, and the OpenMP library

@@ -1,0 +1,317 @@
+/* What every exported library has beside its kernels.  Before it stand public.h and _launch.h; after it, what is generated. */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+#define GS_PUBLIC __attribute__((visibility("default")))
+
+/* -- what compiled code calls ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    int32_t type;
+    uint32_t padding;
+    union {
+        const void *pointer;
+        int64_t number;
+    } is;
+} GsAny; /* TVMFFIAny */
+
+typedef int (*GsKernel)(void *self, GsAny *args, int32_t count, GsAny *result);
+typedef int (*GsLaunch)(GsBody body, void *data, int tasks);
+
+static _Atomic(GsLaunch) gs_elsewhere; /* the launcher of the process that has loaded this library, for kernels that it calls itself */
+
+static int gs_start(GsBody body, void *data, int tasks) {
+    GsLaunch elsewhere = gs_call == NULL ? atomic_load(&gs_elsewhere) : NULL;
+    return elsewhere != NULL ? elsewhere(body, data, tasks) : gs_launch(body, data, tasks);
+}
+
+static void *gs_allocate(uint64_t bytes) { return aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64)); }
+
+static void *gs_allocate_for_kernel(int device_type, int device, uint64_t bytes, int code, int bits) {
+    (void)device_type, (void)device, (void)code, (void)bits;
+    return gs_allocate(bytes);
+}
+
+static int gs_free_for_kernel(int device_type, int device, void *pointer) {
+    (void)device_type, (void)device;
+    free(pointer);
+    return 0;
+}
+
+GsLaunch __TVMBackendParallelLaunch = gs_start;
+void *(*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int) = gs_allocate_for_kernel;
+int (*__TVMBackendFreeWorkspace)(int, int, void *) = gs_free_for_kernel;
+
+void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **parts, int count);
+void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **parts, int count) { (void)kind, (void)parts, (void)count; }
+
+/* -- threads ----------------------------------------------------------------------------------------------------------------- */
+
+static pthread_once_t gs_once = PTHREAD_ONCE_INIT;
+static int gs_cores = 1;
+
+static void gs_set_up(void) {
+#ifdef __linux__
+    cpu_set_t all;
+    if (sched_getaffinity(0, sizeof all, &all) == 0)
+        gs_cores = CPU_COUNT(&all);
+    else
+        gs_cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    gs_own.limit = gs_cores - 1;
+    pthread_atfork(NULL, NULL, gs_forked);
+}
+
+/* -- the CPU ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    uint32_t leaf, word, bit; /* x86: of cpuid, eax to edx, and 4 for what of XCR0 must be set; aarch64: of AT_HWCAP */
+    uint32_t state;
+} GsFeature;
+
+static int gs_has(const GsFeature *f) {
+#if defined(__x86_64__) || defined(__i386__)
+    uint32_t r[4] = {0, 0, 0, 0};
+    if (!__get_cpuid_count(f->leaf, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[f->word] >> f->bit & 1))
+        return 0;
+    if (f->state == 0)
+        return 1;
+    if (!__get_cpuid_count(1, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[2] >> 27 & 1)) /* osxsave */
+        return 0;
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & f->state) == f->state;
+#elif defined(__aarch64__) && defined(__linux__)
+    return (int)(getauxval(AT_HWCAP) >> f->bit & 1);
+#else
+    (void)f;
+    return 1;
+#endif
+}
+
+/* The first feature that this CPU lacks; NULL for none.  A list ends without a name. */
+static const GsFeature *gs_lacks(const GsFeature *f) {
+    for (; f->name != NULL; ++f)
+        if (!gs_has(f))
+            return f;
+    return NULL;
+}
+
+/* -- errors ------------------------------------------------------------------------------------------------------------------ */
+
+__attribute__((format(printf, 2, 3))) static void gs_say(gs_error *e, const char *format, ...) {
+    size_t n = strlen(e->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->text + n, sizeof e->text - n, format, args);
+    va_end(args);
+}
+
+static void gs_say_list(gs_error *e, const char *open, const int64_t *numbers, int count, const char *close) {
+    gs_say(e, "%s", open);
+    for (int k = 0; k < count; ++k)
+        gs_say(e, k == 0 ? "%lld" : ", %lld", (long long)numbers[k]);
+    gs_say(e, "%s", close);
+}
+
+static gs_error *gs_begin(gs_error *e, int code) {
+    memset(e, 0, sizeof *e);
+    e->code = code;
+    e->high = -1;
+    return e;
+}
+
+/* A failure with a sentence. */
+#define GS_FAIL(error, with, ...)                    \
+    do {                                             \
+        if ((error) != NULL)                         \
+            gs_say(gs_begin(error, with), __VA_ARGS__); \
+        return with;                                 \
+    } while (0)
+
+/* An index that was found out of range; see gscompile/compiler/bounds_errors.py, whose sentences these are. */
+typedef struct {
+    const char *op, *tensor, *changed;
+    int same, inner, raises, negative, is_unsigned;
+    int rank; /* of position; -1: not known */
+    int axis, data_rank;
+    const int64_t *position, *extents;
+    int64_t slice, number;
+} GsFound;
+
+static void gs_out_of_range(gs_error *e, const GsFound *f) {
+    int64_t size = f->extents[f->axis], count = size - f->slice + 1, low = f->negative ? -size : 0;
+    int fits = !f->is_unsigned || f->number >= 0;
+    gs_begin(e, GS_INDEX);
+    e->op = f->op;
+    e->tensor = f->tensor;
+    if (f->raises && count > 0 && fits && ((low <= f->number && f->number < count - size) || (0 <= f->number && f->number < count))) {
+        gs_say(e, "%s", f->changed);
+        return;
+    }
+    e->value = f->number;
+    e->is_unsigned = f->is_unsigned;
+    e->rank = f->rank < 0 ? 0 : f->rank < GS_RANK ? f->rank : GS_RANK;
+    memcpy(e->position, f->position, sizeof(int64_t) * (size_t)e->rank);
+    gs_say(e, "%s: %s", f->op, f->tensor);
+    if (f->rank > 0)
+        gs_say_list(e, "[", f->position, f->rank, "]");
+    gs_say(e, f->is_unsigned ? " %s %llu" : " %s %lld", f->same ? "=" : "gives", (long long)f->number);
+    int none = !f->raises || count <= 0;
+    gs_say(e, none ? "%shas nowhere to point to: " : "%sis out of range for ", f->same ? " " : ", which ");
+    if (f->inner)
+        gs_say(e, "an axis of %lld", (long long)size);
+    else {
+        gs_say(e, "axis %d of data ", f->axis);
+        gs_say_list(e, "(", f->extents, f->data_rank, f->data_rank == 1 ? ",)" : ")");
+    }
+    if (none) {
+        gs_say(e, " has no valid position");
+        return;
+    }
+    e->low = low;
+    e->high = count - 1;
+    gs_say(e, ": valid are %lld to %lld", (long long)low, (long long)(count - 1));
+}
+
+/* -- sizes ------------------------------------------------------------------------------------------------------------------- */
+
+static inline int64_t gs_add(int64_t a, int64_t b, int *bad) {
+    int64_t c = 0;
+    *bad |= __builtin_add_overflow(a, b, &c);
+    return c;
+}
+
+static inline int64_t gs_mul(int64_t a, int64_t b, int *bad) {
+    int64_t c = 0;
+    *bad |= __builtin_mul_overflow(a, b, &c);
+    return c;
+}
+
+static inline int64_t gs_div(int64_t a, int64_t b, int *bad) {
+    if (b == 0 || (b == -1 && a == INT64_MIN)) {
+        *bad = 1;
+        return 0;
+    }
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline int64_t gs_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t gs_min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* -- calls ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    const void *at;
+    int64_t bytes;
+    int alignment;
+    int over; /* an output: which input's storage it may be; -1 for none */
+} GsArray;
+
+typedef struct {
+    const char *name;
+    int inputs, outputs, sizes, checks;
+    void (*explain)(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *e);
+    const char *changed; /* the sentence for an index that was out of range, and is no more */
+} GsGraph;
+
+/* Calls a kernel that takes constants after its inputs. */
+static inline int gs_with_constants(GsKernel kernel, int inputs, const void *const *constants, int count, GsAny *all, GsAny *args, int32_t given,
+                             GsAny *result) {
+    memcpy(all, args, sizeof(GsAny) * (size_t)inputs);
+    for (int k = 0; k < count; ++k)
+        all[inputs + k].is.pointer = constants[k];
+    memcpy(all + inputs + count, args + inputs, sizeof(GsAny) * (size_t)(given - inputs));
+    return kernel(NULL, all, given + count, result);
+}
+
+static int gs_apart(const GsArray *a, const GsArray *b) {
+    uintptr_t p = (uintptr_t)a->at, q = (uintptr_t)b->at;
+    return a->bytes == 0 || b->bytes == 0 || p + (uintptr_t)a->bytes <= q || q + (uintptr_t)b->bytes <= p;
+}
+
+/* Checks the arrays, inputs and then outputs; the in-place flags, or -1 with an error. */
+static int64_t gs_check_arrays(const GsGraph *g, const GsArray *arrays, gs_error *error) {
+    int64_t flags = 0;
+    int count = g->inputs + g->outputs;
+    for (int k = 0; k < count; ++k) {
+        const GsArray *a = &arrays[k];
+        const char *wrong = a->at == NULL && a->bytes > 0 ? "NULL" : (uintptr_t)a->at % (uintptr_t)a->alignment != 0 ? "not aligned" : NULL;
+        if (wrong != NULL) {
+            if (error != NULL)
+                gs_say(gs_begin(error, GS_ARGUMENT), "%s: %s is %s", g->name, a->name, wrong);
+            return -1;
+        }
+        for (int j = 0; k >= g->inputs && j < k; ++j) {
+            if (j < g->inputs && j == a->over && arrays[j].at == a->at && arrays[j].bytes == a->bytes)
+                flags |= (int64_t)1 << (k - g->inputs);
+            else if (!gs_apart(a, &arrays[j])) {
+                if (error != NULL)
+                    gs_say(gs_begin(error, GS_ARGUMENT), "%s: %s overlaps %s", g->name, a->name, arrays[j].name);
+                return -1;
+            }
+        }
+    }
+    return flags;
+}
+
+/* Runs a kernel.  args: room for its arguments; status: for what its checks say. */
+static int gs_run(const GsGraph *g, GsKernel kernel, const GsArray *arrays, const int64_t *size, int64_t workspace,
+                  const gs_options *options, GsAny *args, int64_t *status, gs_error *error) {
+    static const gs_options defaults;
+    GsAny result = {0, 0, {NULL}}, *arg = args;
+    int64_t flags = gs_check_arrays(g, arrays, error);
+    if (flags < 0)
+        return GS_ARGUMENT;
+    if (options == NULL)
+        options = &defaults;
+    pthread_once(&gs_once, gs_set_up);
+    void *scratch = options->workspace, *own = NULL;
+    if (workspace > 0 && scratch == NULL && (scratch = own = gs_allocate((uint64_t)workspace)) == NULL)
+        GS_FAIL(error, GS_MEMORY, "%s: there is no room for %lld bytes of scratch memory", g->name, (long long)workspace);
+    if ((uintptr_t)scratch % 64 != 0)
+        GS_FAIL(error, GS_ARGUMENT, "%s: workspace is not aligned to 64 bytes", g->name);
+    GsPool pool = {options->parallel_for, options->context, 0};
+    GsCall call = {options->parallel_for != NULL ? &pool : NULL, options->threads > 0 ? options->threads : gs_cores};
+    if (call.threads > 4096)
+        call.threads = 4096;
+    for (int k = 0; k < g->inputs; ++k)
+        (arg++)->is.pointer = arrays[k].at;
+    for (int k = 0; k < g->outputs; ++k)
+        (arg++)->is.pointer = arrays[g->inputs + k].at;
+    (arg++)->is.pointer = status;
+    (arg++)->is.pointer = scratch;
+    for (int k = 0; k < g->sizes; ++k)
+        (arg++)->is.number = size[k];
+    (arg++)->is.number = call.threads;
+    (arg++)->is.number = flags;
+    const GsCall *before = gs_call;
+    gs_call = &call;
+    status[0] = 0;
+    int code = kernel(NULL, args, (int32_t)(arg - args), &result);
+    gs_call = before;
+    free(own);
+    if (code != 0)
+        GS_FAIL(error, GS_FAILED, "%s: a kernel has failed", g->name);
+    if (g->checks == 0 || status[0] == 0)
+        return GS_OK;
+    if (error == NULL)
+        return GS_INDEX;
+    for (int k = 0; k < g->checks; ++k)
+        if (status[1 + 2 * k] != INT64_MAX) {
+            g->explain(k, status[1 + 2 * k], status[2 + 2 * k], size, error);
+            return GS_INDEX;
+        }
+    gs_say(gs_begin(error, GS_INDEX), "%s", g->changed);
+    return GS_INDEX;
+}

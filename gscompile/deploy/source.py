@@ -1,0 +1,376 @@
+"""The C of an exported library: a header for its users, and what stands between a function of C and a kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
+
+from gscompile.compiler.bounds_errors import origins
+from gscompile.deploy import text
+from gscompile.deploy.features import Feature
+from gscompile.errors import index_changed
+from gscompile.ir.bounds import Bounds
+from gscompile.ir.dims import Dim, product, shape_str
+from gscompile.ir.graph import Graph, Value
+from gscompile.runtime.interface import Argument, Interface
+
+HERE = Path(__file__).parent
+LAUNCH = HERE.parent / "runtime" / "_launch.h"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A CPU that kernels were compiled for.
+
+    Attributes:
+        name: a suffix of their names; empty where there is one level.
+        features: what it must have.
+    """
+
+    name: str
+    features: tuple[Feature, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A graph as a function of C.
+
+    Attributes:
+        name: its function's.
+        checks: the gather or scatter that each slot of the status record is about.
+        constants: bytes of each constant.
+        names: of its parameters.
+    """
+
+    name: str
+    graph: Graph
+    interface: Interface
+    checks: Sequence[Value]
+    constants: Sequence[bytes]
+    names: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        taken: list[str] = []
+        names: dict[str, str] = {}
+        faces = [("in", v.name) for v in self.interface.inputs] + [("out", v.name) for v in self.interface.outputs]
+        for role, name in [*faces, *(("size", n) for n in self.interface.symbols)]:
+            plain = text.identifier(name)
+            names[f"{role} {name}"] = new = text.identifier(plain if plain not in taken else f"{plain}_{role}", taken)
+            taken.append(new)
+        object.__setattr__(self, "names", names)
+
+    @property
+    def inputs(self) -> list[tuple[str, Argument]]:
+        """With their names in C."""
+        return [(self.names[f"in {v.name}"], v) for v in self.interface.inputs]
+
+    @property
+    def outputs(self) -> list[tuple[str, Argument]]:
+        return [(self.names[f"out {v.name}"], v) for v in self.interface.outputs]
+
+    @property
+    def sizes(self) -> list[str]:
+        """The names of its sizes in C."""
+        return [self.names[f"size {n}"] for n in self.interface.symbols]
+
+    def size(self, symbol: str) -> str:
+        """A size, in an array of all."""
+        return f"size[{self.interface.symbols.index(symbol)}]"
+
+    def parameters(self) -> str:
+        """Of its function."""
+        found = [f"const {text.element(v.dtype)} *{name}" for name, v in self.inputs]
+        found += [f"{text.element(v.dtype)} *{name}" for name, v in self.outputs]
+        found += [f"int64_t {name}" for name in self.sizes]
+        return ", ".join([*found, "const gs_options *options", "gs_error *error"])
+
+    def size_parameters(self) -> str:
+        return ", ".join(f"int64_t {name}" for name in self.sizes) or "void"
+
+    def comment(self) -> str:
+        """What it takes and gives, as a comment of C."""
+        lines = [f" * {name}: {v.dtype} {shape_str(v.shape)}" for name, v in self.inputs]
+        for number, (name, v) in enumerate(self.outputs):
+            over = self.interface.in_place.get(number)
+            place = "" if over is None else f"; may be {self.inputs[over][0]}'s storage"
+            lines.append(f" * {name}: {v.dtype} {shape_str(v.shape)}, written{place}")
+        for c in self.interface.constraints:
+            lines.append(f" * where {c.lhs} {c.relation} {c.rhs}")
+        body = "\n".join(lines).replace("*/", "* /").encode("ascii", "backslashreplace").decode()
+        return f"/* {self.name}\n *\n{body}\n *\n * Returns a gs_code; error may be NULL. */"
+
+
+def header(functions: Sequence[Function], guard: str, made_by: str) -> str:
+    """The library's header."""
+    public = (HERE / "public.h").read_text()
+    declared = []
+    for f in functions:
+        declared.append(f"{f.comment()}\nint {f.name}({f.parameters()});\n")
+        declared.append(
+            f"/* Bytes of scratch memory that {f.name} takes; -1 where sizes are wrong. */\n"
+            f"int64_t {f.name}_workspace({f.size_parameters()});\n"
+        )
+    body = "\n".join(declared)
+    return (
+        f"/* {made_by} */\n#ifndef {guard}\n#define {guard}\n\n{public}\n"
+        f'#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{body}\n#ifdef __cplusplus\n}}\n#endif\n#endif\n'
+    )
+
+
+def source(functions: Sequence[Function], levels: Sequence[Level], stem: str, manifest: bytes) -> str:
+    """The library's own C file."""
+    parts = [
+        "#define _GNU_SOURCE\n",
+        (HERE / "public.h").read_text(),
+        LAUNCH.read_text(),
+        (HERE / "run.h").read_text(),
+        f"__attribute__((used)) static const unsigned char gs_manifest[] = {{{text.bytes_of(manifest)}}};\n",
+        _levels(levels, stem),
+    ]
+    parts += [_function(f, levels, number) for number, f in enumerate(functions)]
+    return "\n".join(parts)
+
+
+def constant_name(number: int, constant: int) -> str:
+    """The symbol of a function's constant."""
+    return f"gs_constant_{number}_{constant}"
+
+
+def kernel_symbol(name: str, level: Level) -> str:
+    """What a kernel is called in the object file of a level."""
+    return f"gs_kernel_{name}{re.sub(r'[^a-zA-Z0-9]', '_', level.name and f'_{level.name}')}"
+
+
+def _levels(levels: Sequence[Level], stem: str) -> str:
+    lists = []
+    for k, level in enumerate(levels):
+        rows = ", ".join(f"{{{text.string(f.name)}, {f.leaf}, {f.word}, {f.bit}, {f.state}}}" for f in level.features)
+        lists.append(f"static const GsFeature gs_level_{k}[] = {{{rows}{', ' if rows else ''}{{NULL, 0, 0, 0, 0}}}};")
+    names = ", ".join(f"gs_level_{k}" for k in range(len(levels)))
+    return "\n".join(lists) + dedent(
+        f"""
+        static const GsFeature *const gs_levels[] = {{{names}}}; /* the best first */
+
+        static int gs_find_level(void) {{
+            int best = 0;
+            while (best < {len(levels)} && gs_lacks(gs_levels[best]) != NULL)
+                ++best;
+            return best;
+        }}
+
+        /* The number of the best level that this CPU has; {len(levels)} where it has none. */
+        static int gs_level(void) {{
+            static atomic_int known; /* plus 1 */
+            int level = atomic_load(&known);
+            if (level == 0)
+                atomic_store(&known, level = gs_find_level() + 1);
+            return level - 1;
+        }}
+
+        /* For who loads this library: what the CPU lacks, NULL for nothing; who runs tasks of kernels called directly. */
+        GS_PUBLIC const char *{stem}_lacks(void);
+        GS_PUBLIC const char *{stem}_lacks(void) {{
+            return gs_level() < {len(levels)} ? NULL : gs_lacks(gs_levels[{len(levels) - 1}])->name;
+        }}
+
+        GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher);
+        GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher) {{ atomic_store(&gs_elsewhere, launcher); }}
+        """
+    )
+
+
+def _function(f: Function, levels: Sequence[Level], number: int) -> str:
+    face = f.interface
+    kernels = [kernel_symbol(f.name, level) for level in levels]
+    declared = "\n".join(f"int {k}(void *, GsAny *, int32_t, GsAny *);" for k in kernels)
+    symbols = [constant_name(number, k) for k in range(len(f.constants))]
+    declared += "".join(f"\nextern const unsigned char {s}[];" for s in symbols)
+    count = len(face.inputs) + len(face.outputs) + 2 + len(face.symbols) + 2
+    if symbols:
+        declared += f"\nstatic const void *const gs_constants_{number}[] = {{{', '.join(symbols)}}};"
+        adapted = [f"gs_adapted_{number}_{k}" for k in range(len(kernels))]
+        for own, kernel in zip(adapted, kernels, strict=True):
+            given = f"{kernel}, {len(face.inputs)}, gs_constants_{number}, {len(symbols)}"
+            declared += (
+                f"\nstatic int {own}(void *self, GsAny *args, int32_t count, GsAny *result) {{\n"
+                f"    GsAny all[{count + len(symbols)}];\n    (void)self;\n"
+                f"    return gs_with_constants({given}, all, args, count, result);\n}}"
+            )
+        kernels = adapted
+    shown = text.string(face.name)
+    changed = text.string(str(index_changed(face.name)))
+    return dedent(
+        """
+        {declared}
+
+        {explain}
+
+        static const GsKernel gs_kernels_{number}[] = {{{kernels}}};
+        static const GsGraph gs_graph_{number} = {{{shown}, {inputs}, {outputs}, {sizes}, {checks},
+                                                   gs_explain_{number}, {changed}}};
+
+        /* Bytes of scratch memory; sets bad where sizes are negative or too large. */
+        static int64_t gs_workspace_{number}(const int64_t *size, int *bad_) {{
+            int bad = 0;
+            for (int k = 0; k < {sizes}; ++k)
+                bad |= size[k] < 0;
+            int64_t workspace = bad ? -1 : {workspace};
+            *bad_ |= bad;
+            return bad ? -1 : workspace;
+        }}
+
+        GS_PUBLIC int64_t {name}_workspace({size_parameters});
+        GS_PUBLIC int64_t {name}_workspace({size_parameters}) {{
+            int bad = 0;
+            const int64_t size[] = {{{size_list}}};
+            return gs_workspace_{number}(size, &bad);
+        }}
+
+        GS_PUBLIC GsKernel {name}_kernel(void);
+        GS_PUBLIC GsKernel {name}_kernel(void) {{ return gs_level() < {nlevels} ? gs_kernels_{number}[gs_level()] : NULL; }}
+
+        GS_PUBLIC void {name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error);
+        GS_PUBLIC void {name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error) {{
+            gs_explain_{number}(check, at, number, size, error);
+        }}
+
+        GS_PUBLIC int {name}({parameters});
+        GS_PUBLIC int {name}({parameters}) {{
+            int bad = 0;
+            const int64_t size[] = {{{size_list}}};
+            int64_t workspace = gs_workspace_{number}(size, &bad);
+        {negative}
+            if (bad)
+                GS_FAIL(error, GS_SIZE, "%s: sizes are too large", {shown});
+        {rules}
+            const GsArray arrays[] = {{
+        {arrays}
+            }};
+            if (bad)
+                GS_FAIL(error, GS_SIZE, "%s: a tensor would have more than 2^63 - 1 bytes", {shown});
+            if (gs_level() == {nlevels})
+                GS_FAIL(error, GS_CPU, "%s: this CPU lacks %s", {shown}, gs_lacks(gs_levels[{nlevels} - 1])->name);
+            GsAny args[{count}];
+            int64_t status[{status}];
+            GsKernel kernel = gs_kernels_{number}[gs_level()];
+            return gs_run(&gs_graph_{number}, kernel, arrays, size, workspace, options, args, status, error);
+        }}
+        """
+    ).format(
+        declared=declared,
+        explain=_explain(f, number),
+        number=number,
+        name=f.name,
+        kernels=", ".join(kernels),
+        shown=shown,
+        inputs=len(face.inputs),
+        outputs=len(face.outputs),
+        sizes=len(face.symbols),
+        checks=face.checks,
+        changed=changed,
+        nlevels=len(levels),
+        workspace=_size(f, face.workspace),
+        size_parameters=f.size_parameters(),
+        size_list=", ".join(f.sizes) or "0",
+        parameters=f.parameters(),
+        negative=_negative(f),
+        rules=_rules(f),
+        arrays=_arrays(f),
+        count=count,
+        status=face.status_length,
+    )
+
+
+def _size(f: Function, dim: Dim) -> str:
+    return text.size(dim, f.size)
+
+
+def _negative(f: Function) -> str:
+    """A size of less than 0 is named."""
+    lines = []
+    for symbol, name in zip(f.interface.symbols, f.sizes, strict=True):
+        message = text.string(f"{f.interface.name}: size {symbol} is ")
+        lines.append(f'    if ({name} < 0)\n        GS_FAIL(error, GS_SIZE, "%s%lld", {message}, (long long){name});')
+    return "\n".join(lines)
+
+
+def _rules(f: Function) -> str:
+    """What sizes must satisfy."""
+    lines = []
+    for c in f.interface.constraints:
+        rule = "equal to" if c.relation == "==" else "at most"
+        says = text.string(f"{c.message}: must be {rule} {c.rhs} = ")
+        got = text.string(f"; got {c.lhs} = ")
+        lines.append(
+            "    {\n"
+            f"        int64_t a = {_size(f, c.lhs)}, b = {_size(f, c.rhs)};\n"
+            f"        if (bad || !(a {c.relation} b))\n"
+            f'            GS_FAIL(error, GS_SIZE, "%s%lld%s%lld", {says}, (long long)b, {got}, (long long)a);\n'
+            "    }"
+        )
+    return "\n".join(lines)
+
+
+def _arrays(f: Function) -> str:
+    """Rows of the inputs and outputs."""
+    rows = []
+    for k, (name, v) in enumerate([*f.inputs, *f.outputs]):
+        over = f.interface.in_place.get(k - len(f.inputs), -1) if k >= len(f.inputs) else -1
+        # an extent of 0 makes any tensor empty, and code computes the strides
+        nbytes = _size(f, product(v.shape) * v.dtype.itemsize)
+        rows.append(f"        {{{text.string(name)}, {name}, {nbytes}, {text.alignment(v.dtype)}, {over}}},")
+    return "\n".join(rows)
+
+
+def _explain(f: Function, number: int) -> str:
+    """The function that says what a failed check means."""
+    cases = [f"    case {k}: {{\n{_case(f, v)}\n        break;\n    }}" for k, v in enumerate(f.checks)]
+    body = "\n".join(cases)
+    return (
+        f"static void gs_explain_{number}(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error) {{\n"
+        "    int bad = 0;\n    (void)bad, (void)at, (void)number, (void)size, (void)error;\n"
+        f"    switch (check) {{\n{body}\n    default:\n        break;\n    }}\n}}"
+    )
+
+
+def _case(f: Function, op: Value) -> str:
+    a, data, index = op.op.indexing, op.args[0], op.args[1]
+    assert a is not None
+    found = origins(index, f.interface.symbols, f.size)
+    name = op.scope or op.name
+    says: Callable[[Dim], str] = lambda d: _size(f, d)  # noqa: E731
+    rank, axes = index.rank, a.map.indexed_axes
+    vector = None if a.map.vector_axis is None else a.map.vector_axis % rank
+    extents = ", ".join(map(says, data.shape)) or "1"
+    shape = ", ".join(map(says, index.shape)) or "1"
+    slices = ", ".join(says(a.map.slice_size(axis)) for axis in axes)
+    component = "0" if vector is None else f"p[{vector}]"
+    position = None if found.position is None else ", ".join(found.position)
+    flags = [
+        found.same,
+        bool(op.scope) and data.scope == op.scope,
+        a.bounds is Bounds.RAISE,
+        bool(a.negative) and index.dtype.kind == "i",
+        index.dtype.name == "uint64",
+    ]
+    return "\n".join(
+        f"        {line}"
+        for line in [
+            f"const int64_t shape[] = {{{shape}}}, extents[] = {{{extents}}}, slices[] = {{{slices}}};",
+            f"static const int axes[] = {{{', '.join(map(str, axes))}}};",
+            f"int64_t p[{max(rank, 1)}] = {{0}};",
+            f"for (int k = {rank} - 1; k >= 0; --k) {{",
+            "    p[k] = at % shape[k];",
+            "    at /= shape[k];",
+            "}",
+            f"const int64_t position[] = {{{position or '0'}}};",
+            f"const GsFound found = {{{text.string(name)}, {text.string(found.tensor)}, "
+            f"{text.string(str(index_changed(name, found.tensor)))},",
+            f"    {', '.join(str(int(x)) for x in flags)}, {-1 if found.position is None else len(found.position)},",
+            f"    axes[{component}], {data.rank}, position, extents, slices[{component}], number}};",
+            "gs_out_of_range(error, &found);",
+        ]
+    )

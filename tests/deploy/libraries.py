@@ -1,0 +1,38 @@
+"""Graphs, exported."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gscompile as gs
+
+HERE = Path(__file__).parent
+
+
+def adding(name: str = "net") -> gs.Builder:
+    """Rows added to rows: what use.c calls."""
+    b = gs.Builder(name)
+    x, i = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64")
+    b.output(b.put(x, i, b.input("s", ("k", 8), "float32"), reduction="add"))
+    return b
+
+
+def tool(name: str) -> str:
+    """A program that some machines do not have."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def run(command: Sequence[Any], **options: Any) -> str:
+    """What a command prints; it must succeed."""
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, **options)
+    assert done.returncode == 0, (done.returncode, done.stdout[-4000:], done.stderr[-4000:])
+    return done.stdout
