@@ -80,8 +80,10 @@ class Chunked:
             chunks = (worth, lambda: with_kernels(_chunked(nest, ctx, stream, count)))
             return first_of([chunks, (True, lambda: _other(nest, ctx))])
 
-        rows = None if self.always or not isinstance(stream, _RowStream) else stream.scatter
-        stmt = ways(worth) if rows is None else _unless_sorted(rows, worth, ways)
+        rows = stream.scatter if isinstance(stream, _RowStream) and not self.always else None
+        # one thread may be best for narrow rows otherwise, sorted or not
+        wide = rows is not None and not RowTotals(rows, nest.out).narrow
+        stmt = _unless_sorted(rows, worth, ways) if rows is not None and wide else ways(worth)
         return stmt if nest.check is None else Checked(stmt)
 
 
@@ -166,9 +168,14 @@ class _RowStream:
     def add(self, partials: Buffer, chunk: Expr, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
         into, ctx = RowTotals(self.scatter, partials, (chunk,)), self.scatter.ctx
         if has_one_owner(ctx):
-            return into.add_all(first, last)
-        scan = IndexScan.of(into, lo, hi).statement(first, last)
-        return T.if_(hi - lo == ctx.sizes(self.extent), into.add_all(first, last), scan)
+            return into.sampled(lambda runs: into.add_all(first, last, runs))
+        scan = IndexScan.of(into, lo, hi)
+
+        def added(runs: Condition) -> Stmt:
+            whole = hi - lo == ctx.sizes(self.extent)
+            return T.if_(whole, into.add_all(first, last, runs), scan.scan(first, last, runs))
+
+        return into.sampled(added)
 
 
 def has_one_owner(ctx: Context) -> bool:

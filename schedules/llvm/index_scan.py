@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import INT64_MAX
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.decisions import Condition, first_of
+from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import both
 from gscompile.schedules.llvm.numbers import (
     LISTED_BLOCKS,
     POINT_BLOCK,
@@ -56,18 +55,13 @@ class IndexScan:
         return IndexScan(into, lo, hi, owned, length, span, listed, Flag(into.scatter.nest.check))
 
     def statement(self, first: Expr, last: Expr) -> Stmt:
-        loops = self.flag.around(T.seq(self.test(first, last), self.count(T.const(0)), blocks(first, last, self.block)))
-        scan = T.seq(*map(T.allocate, (self.owned, self.length, self.span, self.listed)), loops)
-        s = self.into.scatter
-        if not self.into.narrow:
-            return scan
+        return self.into.sampled(lambda runs: self.scan(first, last, runs))
 
-        def alone(runs: Condition) -> Stmt:
-            """Runs are what a scan looks for; without them, one thread that owns all rows need not."""
-            simple = both(T.all_of([self.lo <= 0, self.hi >= s.ctx.sizes(s.rows)]), T.not_(runs))
-            return first_of([(simple, lambda: self.into.add_all(first, last, False)), (True, lambda: scan)])
-
-        return self.into.sampled(alone)
+    def scan(self, first: Expr, last: Expr, runs: Condition) -> Stmt:
+        """The points ``[first, last)``; ``runs``: whether runs are worth looking for."""
+        each = blocks(first, last, lambda begin, count: self.block(begin, count, runs))
+        loops = self.flag.around(T.seq(self.test(first, last), self.count(T.const(0)), each))
+        return T.seq(*map(T.allocate, (self.owned, self.length, self.span, self.listed)), loops)
 
     def count(self, blocks: Expr) -> Stmt:
         """Say how many blocks in a row had to be listed."""
@@ -90,14 +84,15 @@ class IndexScan:
         end = T.select(self.hi < rows, share(self.hi), last)  # all of them where there is no row
         return T.for_range(share(self.lo), end, lambda p: self.flag.test(s.grid(p)) or T.nothing(), "p")
 
-    def block(self, begin: Expr, count: Expr) -> Stmt:
+    def block(self, begin: Expr, count: Expr, runs: Condition) -> Stmt:
         """Skip a block, add its points as they come, or list those that are owned, and add these."""
         least, greatest = T.load(self.span, T.const(0)), T.load(self.span, T.const(1))
         whole = T.all_of([self.lo <= least, greatest < self.hi, self.near(greatest - least)])
-        direct = T.seq(
-            self.count(T.const(0)),
-            self.into.in_runs(lambda add: T.for_(count, lambda k: self.direct(begin + k, add), "k")),
-        )
+
+        def every(add: Adding) -> Stmt:
+            return T.for_(count, lambda k: self.direct(begin + k, add), "k")
+
+        direct = T.seq(self.count(T.const(0)), self.into.added(every, runs))
         listed = T.seq(
             self.count(T.load(self.listed, T.const(0)) + 1),
             T.store(self.length, [T.const(0)], T.const(0)),

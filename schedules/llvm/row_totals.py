@@ -18,6 +18,9 @@ from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.kernels import prefetch_row
 from gscompile.schedules.llvm.numbers import (
+    LARGE_BYTES,
+    LEAST_LARGE_RUNS,
+    LEAST_RUNS,
     LONG_ROW_BYTES,
     ROW_PREFETCH_DISTANCE,
     RUN_ELEMENTS,
@@ -26,6 +29,9 @@ from gscompile.schedules.llvm.numbers import (
 )
 from gscompile.schedules.llvm.staged import RowScatter
 from gscompile.schedules.loops import assumed, nested, ravel
+
+INDEX_BYTES = 8
+"""Of an index: most are int64."""
 
 Adding: TypeAlias = Callable[[Expr, list[Expr]], Stmt]
 """(point, coordinates that lead to its row) -> what the point does there."""
@@ -116,7 +122,7 @@ class RowTotals:
         return isinstance(row, int) and row >= LONG_ROW_BYTES and any(assumed(t) > near for t in tables)
 
     def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
-        """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, two or more have their successor's row."""
+        """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, nearly all have their successor's row."""
         s, zero = self.scatter, T.const(0)
         if not self.narrow:
             return body(False)
@@ -128,7 +134,13 @@ class RowTotals:
             return s.compared(k * step, k * step + 1, lambda rows: T.if_(rows[0] == rows[1], count))
 
         looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k"))
-        return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, body(T.load(equal, zero) >= 2))
+        large = points * (INDEX_BYTES * len(s.leading) + s.width * s.acc.itemsize) >= LARGE_BYTES
+        least = T.select(large, T.const(LEAST_LARGE_RUNS), T.const(LEAST_RUNS))
+        return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, body(T.load(equal, zero) >= least))
+
+    def added(self, loop: Callable[[Adding], Stmt], runs: Condition) -> Stmt:
+        """``loop(add)`` over points, in runs where these are worth looking for."""
+        return first_of([(runs, lambda: self.in_runs(loop)), (True, lambda: loop(self.add_at))])
 
     def in_runs(self, loop: Callable[[Adding], Stmt]) -> Stmt:
         """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, narrow rows staying in registers.
@@ -196,7 +208,7 @@ class RowTotals:
         def every(add: Adding) -> Stmt:
             return T.for_range(first, last, lambda p: point(p, add), "p")
 
-        loop = first_of([(runs, lambda: self.in_runs(every)), (True, lambda: every(self.add_at))])
+        loop = self.added(every, runs)
         if s.nest.check is None:
             return loop
         extents = s.ctx.sizes.shape(s.leading)
