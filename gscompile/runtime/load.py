@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import platform
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -76,7 +78,8 @@ class LoadedFunction(CompiledFunction):
 
     def _explained(self, check: int, position: int, value: int, sizes: Mapping[str, int]) -> Exception:
         numbers = [sizes[n] for n in self._entry.interface.symbols]
-        return _explained(_opened(self.path), self._entry, check, position, value, numbers)
+        library = _opened(self.path, self.library.digest)
+        return _explained(library, self._entry, check, position, value, numbers)
 
 
 def load(path: str | Path, name: str | None = None) -> LoadedFunction:
@@ -118,7 +121,7 @@ def _require_fits(path: Path, found: Manifest) -> None:
         raise DeviceError(f"{path}: it is for {found.triple}, and this process runs on {sys.platform}, {machine}")
     if head[16] != 3:  # ET_DYN
         raise ArgumentError(f"{path}: it is no shared library: link it, or export one that ends in .so")
-    library = _opened(path)
+    library = _opened(path, found.digest)
     lacks = library[f"{found.name}_lacks"]
     lacks.restype = ctypes.c_char_p
     missing = lacks()
@@ -126,10 +129,21 @@ def _require_fits(path: Path, found: Manifest) -> None:
         raise DeviceError(f"{path}: this CPU lacks {missing.decode()}, which the library was compiled for")
 
 
+_first: dict[Path, bytes] = {}  # what a path held when it was loaded
+
+
 @cache
-def _opened(path: Path) -> Any:
+def _opened(path: Path, digest: bytes) -> Any:
+    """A library with these bytes.
+
+    The system keeps what it has loaded by its path, and gives that again though another library is there now: that one is
+    loaded from a copy.
+    """
     try:
-        return ctypes.CDLL(str(path))
+        if _first.setdefault(path, digest) == digest:
+            return ctypes.CDLL(str(path))
+        with tempfile.TemporaryDirectory(prefix="gscompile-") as folder:
+            return ctypes.CDLL(shutil.copy(path, folder))
     except OSError as e:
         raise ArgumentError(f"{path}: cannot be loaded: {e}") from None
 
@@ -144,7 +158,7 @@ class _Function:
     __slots__ = ("_kernel", "_library", "entry")
 
     def __init__(self, path: Path, library: Manifest, entry: Entry) -> None:
-        self._library = _opened(path)
+        self._library = _opened(path, library.digest)
         if (launcher := pools.launcher()) is not None:
             use = self._library[f"{library.name}_use_launcher"]
             use.argtypes, use.restype = [ctypes.c_void_p], None

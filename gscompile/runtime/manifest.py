@@ -54,6 +54,7 @@ class Manifest:
         target: attributes of TVM's target, as it was given or found.
         triple: the system that it is for.
         levels: names and features of CPUs, the best first.
+        digest: the hash of the library's bytes; empty before there are any.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Manifest:
     triple: str
     levels: tuple[tuple[str, tuple[str, ...]], ...]
     entries: tuple[Entry, ...]
+    digest: bytes = b""
 
     def to_bytes(self) -> bytes:
         """As it stands in a library before :func:`sealed`."""
@@ -134,6 +136,7 @@ def _read(data: bytes) -> Manifest:
             str(found["triple"]),
             tuple((str(name), tuple(map(str, features))) for name, features in found["levels"]),
             tuple(map(_entry_from_json, found["graphs"])),
+            digest,
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise ArgumentError(f"its manifest makes no sense: {type(e).__name__}: {e}") from None

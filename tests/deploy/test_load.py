@@ -158,6 +158,20 @@ def test_several_graphs(tmp_path: Path) -> None:
         gs.load(tmp_path / "two.so", "c")
 
 
+def test_another_library_at_the_same_path(tmp_path: Path) -> None:
+    """Each function keeps the library that it was loaded from."""
+    loaded = []
+    for factor in (1.0, 2.0, 3.0):
+        b = gs.Builder("net")
+        b.output(b.take(b.input("x", (4,), "float32"), b.input("i", ("k",), "int64")) * factor)
+        b.build().export(tmp_path / "net.so")
+        loaded.append(gs.load(tmp_path / "net.so"))
+    x, i = np.ones(4, "float32"), np.array([1])
+    assert [float(f(x, i)[0]) for f in loaded] == [1.0, 2.0, 3.0]
+    with pytest.raises(gs.BoundsError, match=r"i\[0\] = 4"):
+        loaded[-1](x, i + 3)
+
+
 def test_it_needs_no_compiler(tmp_path: Path) -> None:
     """Neither TVM nor what compiles is imported; what this test's process has imported does not count."""
     adding().build().export(tmp_path / "net.so")
