@@ -42,8 +42,9 @@ class Recipe:
     def lowered(self) -> Lowered:
         return lower(self.graph, self.target, self.rules, self.deterministic)
 
-    def compiled(self, lowered: Lowered) -> Any:
-        return interruptible(lambda: self.target.compile(lowered.module))
+    def code(self) -> Code:
+        lowered = self.lowered()
+        return Code(lowered, interruptible(lambda: self.target.compile(lowered.module)))
 
 
 def build(graph: Graph, target: Any = "llvm", *, rules: Sequence[Any] = (), deterministic: bool = False) -> Module:
@@ -54,10 +55,10 @@ def build(graph: Graph, target: Any = "llvm", *, rules: Sequence[Any] = (), dete
         kept = slot and slot.find(Summary.from_json)
         if kept is not None:
             return Module(recipe, kept.found, kept.library)
-        lowered = recipe.lowered()
-        code = Code(lowered, recipe.compiled(lowered))
-        library = slot and interruptible(lambda: slot.add(code.write_object, lowered.summary.to_json()))
-    return Module(recipe, lowered.summary, library, code)
+        code = recipe.code()
+        summary = code.lowered.summary
+        library = slot and interruptible(lambda: slot.add(code.write_object, summary.to_json()))
+    return Module(recipe, summary, library, code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,7 @@ class Module(CompiledFunction):
     def _code(self) -> Code:
         """What TVM made of the graph; made again where the compiled function was found on disk."""
         if self._made is None:
-            lowered = self._recipe.lowered()
-            self._made = Code(lowered, self._recipe.compiled(lowered))
+            self._made = self._recipe.code()
         return self._made
 
     @property
@@ -189,21 +189,15 @@ class Module(CompiledFunction):
 
     def _for_cpus(self, names: Sequence[str]) -> list[Compiled]:
         """It for each of these CPUs, or for its own."""
-        if not names:
-            code = self._code
-            return [
-                Compiled(self._recipe.graph, self._summary, self._interface, self._recipe.target, code.write_object)
-            ]
-        found = []
+        made = [(self._recipe, self._code)] if not names else []
         for name in names:
             attributes = {**self._recipe.target.attributes, "kind": self._recipe.target.kind, "mcpu": name}
             recipe = replace(self._recipe, target=resolve(attributes))
-            lowered = recipe.lowered()
-            face = interface(recipe.graph, lowered.summary, recipe.target)
-            write = Code(lowered, recipe.compiled(lowered)).write_object
-            found.append(Compiled(recipe.graph, lowered.summary, face, recipe.target, write))
-        largest = reduce(dim_max, (c.interface.workspace for c in found))
-        return [replace(c, interface=replace(c.interface, workspace=largest)) for c in found]
+            made.append((recipe, recipe.code()))
+        # one interface for all of them
+        largest = reduce(dim_max, (code.lowered.summary.stats.workspace_bytes for _, code in made))
+        face = replace(self._interface, workspace=largest)
+        return [Compiled(r.graph, code.lowered.summary, face, r.target, code.write_object) for r, code in made]
 
     def _entry(self) -> Any:
         self._recipe.target.require_device(self.name)
@@ -245,7 +239,6 @@ def export(
     if not modules:
         raise ArgumentError("export: a module is needed")
     names = [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
-    versions = {"gscompile": libraries.installed("gscompile"), "apache-tvm": libraries.installed("apache-tvm")}
     graphs = [m._for_cpus(names) for m in modules]
     order = sorted(range(len(graphs[0])), key=lambda k: -graphs[0][k].target.facts.vector_bytes)
     return libraries.export(
@@ -254,7 +247,6 @@ def export(
         levels=[names[k] for k in order] if len(names) > 1 else [""],
         prefix=prefix,
         cc=cc,
-        versions=versions,
     )
 
 

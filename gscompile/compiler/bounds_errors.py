@@ -109,22 +109,30 @@ def origin(value: Value, position: tuple[int, ...], sizes: Sizes) -> Origin:
     own = Origin(value.name, position, True)
     if _has_name(value):
         return own
-    reader = _Reader(value, sizes, {})
-    x = T.simplify(reader(*map(T.const, position)))
-    sources: list[tuple[str, tuple[int | None, ...]]] = [
-        (buffer.name, tuple(map(T.constant_value, coords)))
-        for _, buffer, coords in T.reads(x, conditions=False) or T.reads(x)
-    ]
-    known = {v.name: v for v in reader.seen.values()}
-    inputs = [s for s in sources if not isinstance(known[s[0]].op, Constant)] or sources
-    places = [tuple(c for c in at if c is not None) for _, at in inputs if None not in at]
-    if len({name for name, _ in inputs}) != 1:
+    found = _read(value, [T.const(c) for c in position], sizes)
+    if found is None:
         return own
-    name, same = inputs[0][0], T.as_load(T.uncast(x)) is not None
+    source, coordinates, same = found
+    numbers = [tuple(map(T.constant_value, at)) for at in coordinates]
+    places = [tuple(c for c in at if c is not None) for at in numbers if None not in at]
     if not places:
-        return Origin(name, None, same)
+        return Origin(source.name, None, same)
     place = position if position in places else places[0]
-    return Origin(name, place[: known[name].rank], same)
+    return Origin(source.name, place[: source.rank], same)
+
+
+def _read(value: Value, at: Sequence[Expr], sizes: Sizes) -> tuple[Value, list[list[Expr]], bool] | None:
+    """The one tensor, constants apart, that an element is computed from, where it is read, and whether the element is what stands
+    there; None where there are several.
+    """
+    reader = _Reader(value, sizes, {})
+    x = T.simplify(reader(*at))
+    known = {v.name: v for v in reader.seen.values()}
+    reads = [(known[buffer.name], c) for _, buffer, c in T.reads(x, conditions=False) or T.reads(x)]
+    inputs = [r for r in reads if not isinstance(r[0].op, Constant)] or reads
+    if len({v.name for v, _ in inputs}) != 1:
+        return None
+    return inputs[0][0], [c for _, c in inputs], T.as_load(T.uncast(x)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +161,14 @@ def origins(value: Value, symbols: Sequence[str], size: Callable[[str], str]) ->
         return own
     sizes = Sizes.of(symbols)
     known = {v: f"p[{k}]" for k, v in enumerate(here)} | {v: size(n) for n, v in sizes.variables.items()}
-    reader = _Reader(value, sizes, {})
-    x = T.simplify(reader(*here))
-    named = {v.name: v for v in reader.seen.values()}
-    found = [(b.name, at) for _, b, at in T.reads(x, conditions=False) or T.reads(x)]
-    found = [s for s in found if not isinstance(named[s[0]].op, Constant)] or found
-    if len({name for name, _ in found}) != 1:
+    found = _read(value, here, sizes)
+    if found is None:
         return own
-    name, same = found[0][0], T.as_load(T.uncast(x)) is not None
-    rank = named[name].rank
-    if len(found) > 1:
-        return Origins(name, None, same)
-    texts = [T.c_text(T.simplify(c), known.get) for c in found[0][1][:rank]]
-    return Origins(name, None if None in texts else tuple(t for t in texts if t is not None), same)
+    source, coordinates, same = found
+    if len(coordinates) > 1:
+        return Origins(source.name, None, same)
+    texts = [T.c_text(T.simplify(c), known.get) for c in coordinates[0][: source.rank]]
+    return Origins(source.name, None if None in texts else tuple(t for t in texts if t is not None), same)
 
 
 def _has_name(v: Value) -> bool:

@@ -50,7 +50,6 @@ def export(
     levels: Sequence[str] = ("",),
     prefix: str = "",
     cc: str | None = None,
-    versions: dict[str, str],
 ) -> list[Path]:
     """Write a library and its header; see :meth:`gscompile.build.Module.export`.
 
@@ -73,7 +72,8 @@ def export(
     stem = text.identifier(prefix + to.stem)
     here = architecture(triple or T.host_triple())
     found = tuple(Level(name, needed(c.target.tvm, here)) for name, c in zip(levels, graphs[0], strict=True))
-    functions = [_function(each[0], prefix, stem) for each in graphs]
+    functions = [_function(each[0], prefix) for each in graphs]
+    versions = {package: installed(package) for package in ("gscompile", "apache-tvm")}
     says = Manifest(
         stem,
         versions,
@@ -82,10 +82,9 @@ def export(
         tuple((level.name, tuple(f.name for f in level.features)) for level in found),
         tuple(_entry(f, each[0]) for f, each in zip(functions, graphs, strict=True)),
     ).to_bytes()
-    made_by = ", ".join(f"{k} {v}" for k, v in versions.items())
     with tempfile.TemporaryDirectory(prefix="gscompile-") as name:
         folder = Path(name)
-        files = _objects(graphs, functions, found, tools, folder)
+        files = _objects(graphs, functions, tools, folder)
         constants = _constants(functions, folder)
         (folder / "library.c").write_text(source(functions, found, stem, says) + constants)
         tools.compile("library.c", "library.o", folder)
@@ -99,22 +98,21 @@ def export(
         data = sealed((folder / made).read_bytes())
     beside = to.with_suffix(".h")
     _write(to, data)
-    _write(beside, header(functions, f"{stem.upper()}_H", f"Made by {made_by}").encode())
+    _write(
+        beside, header(functions, f"{stem.upper()}_H", f"Made by {', '.join(map(' '.join, versions.items()))}").encode()
+    )
     return [to, beside]
 
 
-def _function(c: Compiled, prefix: str, stem: str) -> Function:
-    values = c.graph.values
+def _function(c: Compiled, prefix: str) -> Function:
     constants = []
     for v in c.graph.constants:
         array = v.op.array  # type: ignore[attr-defined]
         found = arrays.contiguous(arrays.view(array), array)
         nbytes = math.prod(found.shape) * found.dtype.itemsize
         constants.append(ctypes.string_at(found.ptr, nbytes) if nbytes else b"")
-    name = text.identifier(prefix + c.graph.name)
-    if name == stem:
-        name = text.identifier(name)
-    return Function(name, c.graph, c.interface, [values[k] for k in c.summary.checks], constants)
+    checks = [c.graph.values[k] for k in c.summary.checks]
+    return Function(text.identifier(prefix + c.graph.name), c.graph, c.interface, checks, constants)
 
 
 def _entry(f: Function, c: Compiled) -> Entry:
@@ -129,15 +127,14 @@ def _entry(f: Function, c: Compiled) -> Entry:
 def _objects(
     graphs: Sequence[Sequence[Compiled]],
     functions: Sequence[Function],
-    levels: Sequence[Level],
     tools: Toolchain,
     folder: Path,
 ) -> list[str]:
     """The kernels' object files, each with a name of its own."""
     files = []
     for number, (f, each) in enumerate(zip(functions, graphs, strict=True)):
-        for level, c in zip(levels, each, strict=True):
-            file = f"kernel_{number}_{level.name}.o"
+        for level, c in enumerate(each):
+            file = f"kernel_{number}_{level}.o"
             c.write_object(str(folder / file))
             own = kernel_symbol(f.name, level)
             main = {"__tvm_ffi_main": f"{own}_main"}

@@ -74,8 +74,8 @@ static void gs_set_up(void) {
 
 typedef struct {
     const char *name;
-    uint32_t leaf, word, bit; /* x86: of cpuid, eax to edx, and 4 for what of XCR0 must be set; aarch64: of AT_HWCAP */
-    uint32_t state;
+    uint32_t leaf, word, bit; /* x86: of cpuid, word 0 to 3 for eax to edx; aarch64: the bit of AT_HWCAP */
+    uint32_t state;           /* what of XCR0 must be set */
 } GsFeature;
 
 static int gs_has(const GsFeature *f) {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
@@ -26,7 +25,7 @@ class Level:
     """A CPU that kernels were compiled for.
 
     Attributes:
-        name: a suffix of their names; empty where there is one level.
+        name: its; empty where there is one level.
         features: what it must have.
     """
 
@@ -79,6 +78,10 @@ class Function:
     def size(self, symbol: str) -> str:
         """A size, in an array of all."""
         return f"size[{self.interface.symbols.index(symbol)}]"
+
+    def dim(self, dim: Dim) -> str:
+        """A dimension, of the sizes in that array."""
+        return text.size(dim, self.size)
 
     def parameters(self) -> str:
         """Of its function."""
@@ -139,9 +142,9 @@ def constant_name(number: int, constant: int) -> str:
     return f"gs_constant_{number}_{constant}"
 
 
-def kernel_symbol(name: str, level: Level) -> str:
+def kernel_symbol(name: str, level: int) -> str:
     """What a kernel is called in the object file of a level."""
-    return f"gs_kernel_{name}{re.sub(r'[^a-zA-Z0-9]', '_', level.name and f'_{level.name}')}"
+    return f"gs_kernel_{name}_{level}"
 
 
 def _levels(levels: Sequence[Level], stem: str) -> str:
@@ -184,7 +187,7 @@ def _levels(levels: Sequence[Level], stem: str) -> str:
 
 def _function(f: Function, levels: Sequence[Level], number: int) -> str:
     face = f.interface
-    kernels = [kernel_symbol(f.name, level) for level in levels]
+    kernels = [kernel_symbol(f.name, level) for level in range(len(levels))]
     declared = "\n".join(f"int {k}(void *, GsAny *, int32_t, GsAny *);" for k in kernels)
     symbols = [constant_name(number, k) for k in range(len(f.constants))]
     declared += "".join(f"\nextern const unsigned char {s}[];" for s in symbols)
@@ -272,7 +275,7 @@ def _function(f: Function, levels: Sequence[Level], number: int) -> str:
         checks=face.checks,
         changed=changed,
         nlevels=len(levels),
-        workspace=_size(f, face.workspace),
+        workspace=f.dim(face.workspace),
         size_parameters=f.size_parameters(),
         size_list=", ".join(f.sizes) or "0",
         parameters=f.parameters(),
@@ -282,10 +285,6 @@ def _function(f: Function, levels: Sequence[Level], number: int) -> str:
         count=count,
         status=face.status_length,
     )
-
-
-def _size(f: Function, dim: Dim) -> str:
-    return text.size(dim, f.size)
 
 
 def _negative(f: Function) -> str:
@@ -306,7 +305,7 @@ def _rules(f: Function) -> str:
         got = text.string(f"; got {c.lhs} = ")
         lines.append(
             "    {\n"
-            f"        int64_t a = {_size(f, c.lhs)}, b = {_size(f, c.rhs)};\n"
+            f"        int64_t a = {f.dim(c.lhs)}, b = {f.dim(c.rhs)};\n"
             f"        if (bad || !(a {c.relation} b))\n"
             f'            GS_FAIL(error, GS_SIZE, "%s%lld%s%lld", {says}, (long long)b, {got}, (long long)a);\n'
             "    }"
@@ -320,7 +319,7 @@ def _arrays(f: Function) -> str:
     for k, (name, v) in enumerate([*f.inputs, *f.outputs]):
         over = f.interface.in_place.get(k - len(f.inputs), -1) if k >= len(f.inputs) else -1
         # an extent of 0 makes any tensor empty, and code computes the strides
-        nbytes = _size(f, product(v.shape) * v.dtype.itemsize)
+        nbytes = f.dim(product(v.shape) * v.dtype.itemsize)
         rows.append(f"        {{{text.string(name)}, {name}, {nbytes}, {text.alignment(v.dtype)}, {over}}},")
     return "\n".join(rows)
 
@@ -341,12 +340,11 @@ def _case(f: Function, op: Value) -> str:
     assert a is not None
     found = origins(index, f.interface.symbols, f.size)
     name = op.scope or op.name
-    says: Callable[[Dim], str] = lambda d: _size(f, d)  # noqa: E731
     rank, axes = index.rank, a.map.indexed_axes
     vector = None if a.map.vector_axis is None else a.map.vector_axis % rank
-    extents = ", ".join(map(says, data.shape)) or "1"
-    shape = ", ".join(map(says, index.shape)) or "1"
-    slices = ", ".join(says(a.map.slice_size(axis)) for axis in axes)
+    extents = ", ".join(map(f.dim, data.shape)) or "1"
+    shape = ", ".join(map(f.dim, index.shape)) or "1"
+    slices = ", ".join(f.dim(a.map.slice_size(axis)) for axis in axes)
     component = "0" if vector is None else f"p[{vector}]"
     position = None if found.position is None else ", ".join(found.position)
     flags = [

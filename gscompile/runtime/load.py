@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import re
 import shutil
 import sys
 import tempfile
@@ -13,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gscompile.errors import ArgumentError, BoundsError, DeviceError
+from gscompile.errors import ArgumentError, BoundsError, DeviceError, index_changed
 from gscompile.runtime import manifest, pools
 from gscompile.runtime.compiled import CompiledFunction
 from gscompile.runtime.devices import HOST
@@ -186,13 +185,14 @@ def _explained(
     explain.argtypes = [ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p]
     explain.restype = None
     explain(check, position, value, sizes, ctypes.byref(error))
-    text = error.text.decode(errors="replace")
-    if re.search(r"was out of range while the call ran", text):
-        return BoundsError(text, op=(error.op or b"").decode(), tensor=(error.tensor or b"").decode())
+    text, op, tensor = (s.decode(errors="replace") for s in (error.text, error.op or b"", error.tensor or b""))
+    changed = index_changed(op, tensor)
+    if text == str(changed):
+        return changed
     return BoundsError(
         text,
-        op=(error.op or b"").decode(),
-        tensor=(error.tensor or b"").decode(),
+        op=op,
+        tensor=tensor,
         position=tuple(error.position[: error.rank]),
         value=error.value % (1 << 64) if error.is_unsigned else error.value,
         valid=(error.low, error.high) if error.low <= error.high else None,

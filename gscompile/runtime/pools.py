@@ -80,8 +80,6 @@ def loaded(load: Callable[[], T], others: int) -> T:
     """
     with _lock:
         _choose()
-        if extension is not None:
-            extension.limit(available_cores() - 1)
         _register(others)
         return load()
 
@@ -92,7 +90,6 @@ def launcher() -> int | None:
         _choose()
         if extension is None:
             return None
-        extension.limit(available_cores() - 1)
         _connect(0, 0, 0, 0, 0)
         return int(extension.LAUNCH)
 
@@ -108,8 +105,11 @@ def _connect(*addresses: int) -> None:
 def _choose() -> None:
     """Put into use what is wanted."""
     global _used
+    if extension is None:
+        return
+    extension.limit(available_cores() - 1)
     used = (_wanted, _openmp() if _wanted in ("auto", "openmp") else None)
-    if extension is None or used == _used:
+    if used == _used:
         return
     pool, openmp = used
     if callable(pool):

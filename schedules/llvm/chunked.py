@@ -82,8 +82,7 @@ class Chunked:
 
         rows = stream.scatter if isinstance(stream, _RowStream) and not self.always else None
         # one thread may be best for narrow rows otherwise, sorted or not
-        wide = rows is not None and not RowTotals(rows, nest.out).narrow
-        stmt = _unless_sorted(rows, worth, ways) if rows is not None and wide else ways(worth)
+        stmt = ways(worth) if rows is None or rows.narrow else _unless_sorted(rows, worth, ways)
         return stmt if nest.check is None else Checked(stmt)
 
 

@@ -147,7 +147,7 @@ def chunked(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
 
 def whole(f: Facts, target: Target, cells: Dim) -> Dim:
     """One thread makes all of an output, element by element."""
-    return f.points * (per_point("in order", f, target)) + cells * CELL_PS
+    return in_order(f, target) + cells * CELL_PS
 
 
 def in_slabs(f: Facts, target: Target, cells: Dim, run_bytes: Dim, threads: Dim) -> Dim:

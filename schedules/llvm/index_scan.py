@@ -122,7 +122,7 @@ class IndexScan:
             return span(T.minimum(least, r), T.maximum(greatest, r))
 
         looks = T.for_(count, lambda k: T.let("r", s.target(begin + k)[0], meet), "k")
-        alone = T.all_of([self.lo <= 0, self.hi >= rows, None if self.into.narrow else self.near(rows)])
+        alone = T.all_of([self.lo <= 0, self.hi >= rows, None if s.narrow else self.near(rows)])
         found = T.seq(span(T.const(INT64_MAX), T.const(-1)), looks)
         listed = T.load(self.listed, T.const(0))
         mixed = T.all_of([listed >= LISTED_BLOCKS, T.floormod(listed, T.const(SPAN_EVERY)) != 0])

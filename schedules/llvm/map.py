@@ -21,12 +21,12 @@ class Rows:
             return None
         reads = nest.loads([T.var(f"c{k}") for k in range(len(nest.shape))])
         picks = any(T.loads_of(x) for _, at in reads for x in at)
-        lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if in_runs(nest) else 1
+        lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if of_neighbours(nest) else 1
         share = lambda: map_share(nest)  # noqa: E731
         return with_check(nest, over_box(ctx, nest.shape, nest.cost, share, scattered=picks, lanes=lanes))
 
 
-def in_runs(nest: MapNest) -> bool:
+def of_neighbours(nest: MapNest) -> bool:
     """Whether neighbours on the innermost axis are computed of neighbours in memory, or of the same, so that vectors do it."""
     if not nest.shape:
         return False

@@ -128,11 +128,9 @@ def _units(ctx: Context, shape: Sequence[Dim], scattered: bool) -> _Units:
         split -= 1
     outer, inner = list(shape[:split]), list(shape[split:])
     cells = product(inner[1:])  # a number, where there are any
-    hide = scattered and isinstance(cells, int) and cells >= VECTOR_CELLS
     if isinstance(cells, int) and (not isinstance(inner[0], int) or inner[0] * cells > 4 * AXIS_BLOCK):
-        return _blocks(ctx, outer, inner, AXIS_BLOCK // cells if cells else AXIS_BLOCK, hide)
-    cells = product(inner)
-    hide = scattered and isinstance(cells, int) and cells >= VECTOR_CELLS
+        return _blocks(ctx, outer, inner, AXIS_BLOCK // max(cells, 1), scattered and _vectors(cells))
+    hide = scattered and _vectors(product(inner))
 
     def row(r: Expr, cell: CellBody) -> Stmt:
         loops: CellBody = lambda c: nested("c", ctx.sizes.shape(inner), lambda w: cell([*c, *w]))  # noqa: E731
@@ -159,6 +157,11 @@ def _blocks(ctx: Context, outer: list[Dim], inner: list[Dim], block: int, hide: 
         return T.kept("at", [*row, k * block], cells)
 
     return _Units(product(cut), "block", unit)
+
+
+def _vectors(cells: Dim) -> bool:
+    """Whether so many cells are enough for vectors of their own."""
+    return isinstance(cells, int) and cells >= VECTOR_CELLS
 
 
 def _small(shape: Sequence[Dim]) -> bool:

@@ -23,7 +23,6 @@ from gscompile.schedules.llvm.numbers import (
     LEAST_RUNS,
     LONG_ROW_BYTES,
     ROW_PREFETCH_DISTANCE,
-    RUN_ELEMENTS,
     RUN_SAMPLES,
     resident_bytes,
 )
@@ -107,12 +106,6 @@ class RowTotals:
         return T.lets("start", starts, at)
 
     @property
-    def narrow(self) -> bool:
-        """Whether a row fits registers."""
-        width = self.scatter.width
-        return isinstance(width, int) and 0 < width <= RUN_ELEMENTS
-
-    @property
     def far(self) -> bool:
         """Whether prefetching rows pays: they are long, and not all that they are of stays in a core's caches."""
         s = self.scatter
@@ -124,7 +117,7 @@ class RowTotals:
     def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
         """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, nearly all have their successor's row."""
         s, zero = self.scatter, T.const(0)
-        if not self.narrow:
+        if not self.scatter.narrow:
             return body(False)
         points = s.ctx.sizes(s.points)
         equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(points, T.const(RUN_SAMPLES + 1))
@@ -148,7 +141,7 @@ class RowTotals:
         Where points that follow each other go to the same row, an addition to memory waits for the store before it.
         """
         s, width = self.scatter, self.scatter.width
-        if not self.narrow:
+        if not self.scatter.narrow:
             return loop(self.add_at)
         axes = range(len(s.leading))
         # the row that run holds, if the first coordinate is not negative

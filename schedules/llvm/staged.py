@@ -19,7 +19,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.llvm.costs import Facts
-from gscompile.schedules.llvm.numbers import POINT_BLOCK, SPARSE_WIDTH
+from gscompile.schedules.llvm.numbers import POINT_BLOCK, RUN_ELEMENTS, SPARSE_WIDTH
 from gscompile.schedules.loops import nested, ravel, storage, unravel
 from gscompile.schedules.rule import Context
 
@@ -66,6 +66,11 @@ class RowScatter:
     def width(self) -> Dim:
         """Elements of a row."""
         return product(self.nest.window)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether a row fits registers."""
+        return isinstance(self.width, int) and 0 < self.width <= RUN_ELEMENTS
 
     @property
     def facts(self) -> Facts:
