@@ -1,9 +1,9 @@
 """Fits the llvm cost model to measurements: ``python benchmarks/fit.py benchmarks/results/NAME/ways.json``.
 
-Measures every way to scatter rows, and to pick elements of columns, on grids of facts, unless the file holds that already
-(``--measure`` does it again), and writes the least-squares fit to ``schedules/llvm/fitted.py``, which ``ruff format`` then breaks
-into lines.  Five minutes on two cores; the machine should do nothing else.  Needs SciPy, which JAX brings
-(``pip install '.[bench]'``).
+Measures every way to scatter rows, to pick elements of columns, and to copy short rows, on grids of facts, unless the file holds
+that already (``--measure`` does it again, ``--measure copies`` one kind), and writes the least-squares fit to
+``schedules/llvm/fitted.py``, which ``ruff format`` then breaks into lines.  Six minutes on two cores; the machine should do
+nothing else.  Needs SciPy, which JAX brings (``pip install '.[bench]'``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from gscompile.bench.timing import Timer, interleaved, timer
 from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
+from gscompile.schedules.llvm.copies import Copies
 from gscompile.schedules.llvm.costs import chunk_count, levels, row_chunks, source_levels
 from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.map import Rows
-from gscompile.schedules.llvm.numbers import MAX_CHUNKS, MIN_CHUNKS, POINTS_PER_CELL
+from gscompile.schedules.llvm.numbers import MAX_CHUNKS, MIN_CHUNKS, POINTS_PER_CELL, VECTOR_CELLS
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
 
@@ -44,6 +45,11 @@ PICKING: dict[str, Callable[[], Any]] = {"packed": lambda: PackedColumns(always=
 DEEP, WIDE = (64, 256, 1024, 4096, 8192), (64, 512, 2048, 8192)
 PICKS_PER_ROW = (1 / 16, 1 / 4, 1, 4)
 MOST_TABLE_BYTES, MOST_PICKS = 64 << 20, 16 << 20
+COPYING: dict[str, Callable[[], Any]] = {"copied rows": lambda: Copies(always=True), "copied cells": Rows}
+SHORT = (1, 2, 3, 4, 6, 8, 12, 16)  # elements of a row that is copied
+ITEMS = ("int8", "float16", "float32", "float64")
+SHORT_TABLES, SHORT_POINTS = (1 << 15, 1 << 19, 1 << 22, 1 << 26), (4_000, 200_000)
+MOST_SHORT_BYTES = 64
 ROUNDS = 5
 
 
@@ -126,12 +132,54 @@ def picked(case: Picks) -> dict[str, float]:
     return medians(runs)
 
 
-def measure(path: Path) -> None:
-    rows: dict[str, list[Any]] = {"rows": [], "picks": []}
+class Short(NamedTuple):
+    """Short rows, copied from uniform indices of int64."""
+
+    dtype: str
+    width: int
+    table_bytes: int
+    points: int
+
+    @property
+    def row_bytes(self) -> int:
+        return self.width * np.dtype(self.dtype).itemsize
+
+
+def short_rows() -> Iterator[Short]:
+    for dtype in ITEMS:
+        for width in SHORT:
+            found = (Short(dtype, width, t, n) for t in SHORT_TABLES for n in SHORT_POINTS)
+            yield from (c for c in found if c.row_bytes <= MOST_SHORT_BYTES)
+
+
+def copied(case: Short) -> dict[str, float]:
+    """Milliseconds of each way."""
+    rng = np.random.default_rng(0)
+    x = np.zeros((case.table_bytes // case.row_bytes, case.width), case.dtype)
+    i = rng.integers(0, len(x), case.points)
+    runs = {}
+    for way, rule in COPYING.items():
+        b = gs.Builder("take")
+        b.output(b.take(b.input("x", x.shape, case.dtype), b.input("i", i.shape, "int64"), 0))
+        runs[way] = timer(b.build("llvm", rules=[rule()]).bind(x, i))
+    return medians(runs)
+
+
+KINDS: dict[str, tuple[Callable[[], Iterator[Any]], Callable[[Any], dict[str, float]]]] = {
+    "rows": (cases, measured),
+    "picks": (picks, picked),
+    "copies": (short_rows, copied),
+}
+
+
+def measure(path: Path, kinds: Sequence[str]) -> None:
+    """Measure some kinds, and keep what the file holds of the others."""
+    before: dict[str, list[Any]] = json.loads(path.read_text()) if path.exists() else {}
+    rows: dict[str, list[Any]] = {kind: [] if kind in kinds else before.get(kind, []) for kind in KINDS}
     for threads in range(1, available_cores() + 1):
         set_num_threads(threads)
-        for kind, case, ms in [("rows", c, measured) for c in cases()] + [("picks", c, picked) for c in picks()]:
-            found = {way: float(f"{v:.4g}") for way, v in ms(case).items()}
+        for kind, case in [(k, c) for k in kinds for c in KINDS[k][0]()]:
+            found = {way: float(f"{v:.4g}") for way, v in KINDS[kind][1](case).items()}
             rows[kind].append({"threads": threads, **case._asdict(), "ms": found})
             print(rows[kind][-1], flush=True)
     lines = {kind: ",\n".join(map(json.dumps, found)) for kind, found in rows.items()}
@@ -176,15 +224,25 @@ def picking_features(way: str, case: Picks, threads: int) -> list[float]:
     return [n, *(cells * s for s in steps), *brought, cells, float(threads > 1)]
 
 
+def copying_features(way: str, case: Short, threads: int) -> list[float]:
+    """The same of a way to copy short rows."""
+    target, n = resolve("llvm").facts, case.points / threads / 1e3
+    steps = reached(case.table_bytes, levels(target))
+    each = [n, n * case.row_bytes / 64] + [n * min(case.width, VECTOR_CELLS)] * (way == "copied cells")
+    return [*each, *(n * s for s in steps), float(threads > 1)]
+
+
 def fitted(way: str, data: dict[str, Any]) -> tuple[list[float], float]:
     """Picoseconds, none negative, and the median error as a ratio."""
     from scipy.optimize import nnls
 
     a, b = [], []
-    for row in data["picks" if way in PICKING else "rows"]:
+    for row in data["picks" if way in PICKING else "copies" if way in COPYING else "rows"]:
         if way in row["ms"]:
             if way in PICKING:
                 found = picking_features(way, Picks(row["deep"], row["wide"], row["rows"]), row["threads"])
+            elif way in COPYING:
+                found = copying_features(way, Short(*(row[k] for k in Short._fields)), row["threads"])
             else:
                 found = features(way, Case(row["row"], row["table_bytes"], row["points"]), row["threads"])
             ms = row["ms"][way]
@@ -202,14 +260,16 @@ OTHERS = {"index scan": "scan", "privatised": "clear", "chunked": "clear", "pack
 def write(data: dict[str, Any]) -> None:
     """Write the module of the fitted numbers."""
     table, launches, target = {}, [], resolve("llvm").facts
-    for way in (*RULES, *PICKING):
+    for way in (*RULES, *PICKING, *COPYING):
         found, off = fitted(way, data)
         numbers = iter([round(v) for v in found])
         times: dict[str, Any] = {"point": next(numbers)}
-        if way in RULES:
+        if way not in PICKING:
             times["line"] = next(numbers)
+        if way == "copied cells":
+            times["cell"] = next(numbers)
         lists = (("waits", levels), ("line waits", levels), ("source waits", source_levels))
-        for name, steps in lists if way in RULES else (lists[0], lists[2]):
+        for name, steps in lists if way in RULES else lists[:1] if way in COPYING else (lists[0], lists[2]):
             times[name] = [next(numbers) for _ in steps(target)]
         if way in OTHERS:
             times[OTHERS[way]] = next(numbers)
@@ -227,10 +287,12 @@ def write(data: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--measure", action="store_true", help="measure, even if the file is there")
+    parser.add_argument(
+        "--measure", nargs="*", choices=KINDS, help="measure all kinds or some, even if the file is there"
+    )
     options = parser.parse_args()
-    if options.measure or not options.data.exists():
-        measure(options.data)
+    if options.measure is not None or not options.data.exists():
+        measure(options.data, options.measure or [*KINDS])
     write(json.loads(options.data.read_text()))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, product
+from gscompile.ir.dims import Dim, dim_min, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
@@ -41,7 +41,6 @@ from gscompile.schedules.llvm.ranges import Share, over_box
 from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.scatter import OwnerComputes
 from gscompile.schedules.llvm.staged import RowScatter, base, identity, separable
-from gscompile.schedules.loops import assumed
 from gscompile.schedules.rule import Checked, Context
 
 
@@ -61,16 +60,15 @@ class Chunked:
         if stream is None:
             return None
         cells, elements = product(nest.shape), product(nest.grid) * product(nest.window)
+        per_cell: int
+        least: Dim
         if isinstance(stream, _RowStream):
             per_cell, least, count = 1, CHUNKED_ELEMENTS, row_chunks(elements, cells)
         else:
-            narrow = assumed(stream.extent) < WIDE_AXIS
-            per_cell = POINTS_PER_NARROW_CELL if narrow else POINTS_PER_PARTIAL_CELL
-            least = PARALLEL_POINTS if narrow else STREAMED_BYTES // nest.dtype.itemsize
-            count = chunk_count(elements, cells, per_cell, MIN_PARTIALS, MAX_PARTIALS)
+            per_cell, least, count = _column_chunks(stream.extent, elements, cells, nest.dtype.itemsize)
         if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
             return None  # whatever the other sizes
-        worth = pays(ctx, (count, MIN_PARTIALS), (elements, least))
+        worth = pays(ctx, (count, MIN_PARTIALS), (elements - least, 0))
         if worth is not False and isinstance(stream, _RowStream) and not self.always:
             worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))
         if worth is False:
@@ -84,6 +82,21 @@ class Chunked:
         # one thread may be best for narrow rows otherwise, sorted or not
         stmt = ways(worth) if rows is None or rows.narrow else _unless_sorted(rows, worth, ways)
         return stmt if nest.check is None else Checked(stmt)
+
+
+def _column_chunks(columns: Dim, elements: Dim, cells: Dim, itemsize: int) -> tuple[int, Dim, Dim]:
+    """Of elements along columns: how many a cell needs at least, how many there must be, and into how many chunks they are cut.
+
+    Few columns are cut into chunks early, since threads cannot share them otherwise.
+    """
+    few = dim_min(WIDE_AXIS // (columns + 1), 1)  # 1 or 0
+    narrow, wide = (
+        chunk_count(elements, cells, n, MIN_PARTIALS, MAX_PARTIALS)
+        for n in (POINTS_PER_NARROW_CELL, POINTS_PER_PARTIAL_CELL)
+    )
+    streamed = STREAMED_BYTES // itemsize
+    per_cell = POINTS_PER_PARTIAL_CELL if few == 0 else POINTS_PER_NARROW_CELL
+    return per_cell, few * PARALLEL_POINTS + (1 - few) * streamed, few * narrow + (1 - few) * wide
 
 
 def _unless_sorted(s: RowScatter, worth: Condition, body: Callable[[Condition], Stmt]) -> Stmt:

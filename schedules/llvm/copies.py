@@ -16,14 +16,15 @@ from gscompile.ir.nests import MapNest, Nest, fail
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.cells import with_check
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import leaves_caches
+from gscompile.schedules.llvm.costs import Facts, copied_from_rows, leaves_caches
 from gscompile.schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
 from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
     COPY_BLOCK,
     COPY_PREFETCH_BYTES,
     COPY_PREFETCH_DISTANCE,
-    MIN_ROW_BYTES,
+    L2_BYTES,
+    SHORT_ROW_BYTES,
 )
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.loops import nested, unravel
@@ -36,20 +37,28 @@ class Copies:
 
     name = "copies"
 
+    def __init__(self, always: bool = False) -> None:
+        """``always``: rows of any length, whatever they are estimated to take."""
+        self.always = always
+
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest) or not nest.shape:
             return None
         axes = common_axes(nest, ctx.sizes)
         outer, inner = nest.shape[: len(nest.shape) - axes], nest.shape[len(nest.shape) - axes :]
-        row = product(inner) * nest.dtype.itemsize
-        if axes == 0 or not outer or (isinstance(row, int) and row < MIN_ROW_BYTES):
+        width, rows = product(inner), product(outer)
+        row = width * nest.dtype.itemsize
+        if axes == 0 or not outer:
             return None
-        rows = product(outer)
         work = rows * ((row + (COPIED_BYTES - 1)) // COPIED_BYTES)
         copy = _Rows(nest, ctx, outer, inner)
         if copied(copy.element(copy.cell(T.var("r")))) is None:
             return None  # an axis of extent 0 is indexed: no index is safe
-        return with_check(nest, with_kernels(shared_range(ctx, rows, work, copy.copy_range)))
+        if not self.always and isinstance(width, int) and width * nest.dtype.itemsize < SHORT_ROW_BYTES:
+            decision = copied_from_rows(ctx, nest.name, copy.facts, width)
+            if ctx.least(decision, "copied rows") is not True:
+                return None
+        return with_check(nest, with_kernels(shared_range(ctx, rows, work, copy.copy_range, nest=nest.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,14 @@ class _Rows:
     outer: Shape
     inner: Shape
 
+    @property
+    def facts(self) -> Facts:
+        """What their time depends on; of a tensor whose size only a call tells, what is assumed."""
+        table = T.constant_value(T.size_of(self.source(self.cell(T.var("r"))).source[0]))
+        assumed = self.ctx.target.l2_bytes or L2_BYTES
+        row = product(self.inner) * self.nest.dtype.itemsize
+        return Facts(product(self.outer), row, assumed if table is None else table, self.nest.dtype.name)
+
     def copy_range(self, lo: Expr, hi: Expr) -> Stmt:
         """Rows ``[lo, hi)``."""
         # where the rows of a block begin in the source, in bytes, and those prefetched meanwhile; -1: to be filled
@@ -68,12 +85,11 @@ class _Rows:
         flag = Flag(self.nest.check)
 
         def block(begin: Expr) -> Stmt:
-            def resolve(k: Expr) -> Stmt:
-                c = self.cell(begin + k)
+            def resolve(k: Expr, c: list[Expr]) -> Stmt:
                 return T.seq(T.store(places, [k], self.place(c)), flag.test(self.nest.grid(c)))
 
             def known(n: Expr) -> Stmt:
-                return T.seq(T.for_(n, resolve, "k"), self.copies(places, begin, n))
+                return T.seq(self.each_row(begin, n, resolve), self.copies(places, begin, n))
 
             return T.let("known", T.minimum(hi - begin, T.const(COPY_BLOCK + COPY_PREFETCH_DISTANCE)), known)
 
@@ -84,6 +100,36 @@ class _Rows:
         if self.nest.check is None or some is None:
             return copy
         return T.if_(some, copy, T.if_(lo < hi, fail(self.nest.check.status)))
+
+    def each_row(self, begin: Expr, n: Expr, body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
+        """``body(k, where the row begin + k begins)`` for so many rows.
+
+        Where only a call tells the extents, each row's coordinates come from those of the row before: a division by an extent
+        takes 2 ns, and no vector does it.
+        """
+        if all(isinstance(d, int) for d in self.outer[1:]):
+            return T.for_(n, lambda k: body(k, self.cell(begin + k)), "k")
+        at = T.buffer("at", [len(self.outer)], "int64", align=8)
+        axes = [T.const(a) for a in range(len(self.outer))]
+
+        def advanced(c: list[Expr]) -> Stmt:
+            steps, carry = [], T.const(1)
+            for a in reversed(range(1, len(c))):
+                ends = c[a] + carry >= self.ctx.sizes(self.outer[a])
+                steps.append(T.store(at, [axes[a]], T.select(ends, T.const(0), c[a] + carry)))
+                carry = T.cast("int64", ends)
+            return T.seq(*steps, T.store(at, [axes[0]], c[0] + carry))
+
+        def row(k: Expr) -> Stmt:
+            def here(c: list[Expr]) -> Stmt:
+                return T.seq(body(k, [*c, *self.first]), advanced(c))
+
+            return T.lets("at", [T.load(at, a) for a in axes], here)
+
+        start = unravel(begin, self.outer, self.ctx.sizes)
+        return T.seq(
+            T.allocate(at), *(T.store(at, [a], x) for a, x in zip(axes, start, strict=True)), T.for_(n, row, "k")
+        )
 
     def copies(self, places: Buffer, begin: Expr, known: Expr) -> Stmt:
         """The rows of a block; ``known`` is how many of them, and of those after it, the list names."""
@@ -108,20 +154,24 @@ class _Rows:
 
     def row(self, r: Expr, place: Expr, copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
         """A row that is a copy of the one at ``place``."""
-        c = self.cell(r)
-        found = self.source(c)
-        moved = copy(T.address_of(self.nest.out, *c), self.address(place))
+        # by its number on the last outer axis, and 0 on those before: the same place, without divisions
+        lead = [*(T.const(0) for _ in self.outer[1:]), r]
+        found = self.source([*lead, *self.first])
+        moved = copy(T.address_of(self.nest.out, *lead, *self.first), self.address(place))
         if found.fill is None:
             return moved
         fill = found.fill
-        blank = nested(
-            "f", self.ctx.sizes.shape(self.inner), lambda w: T.store(self.nest.out, [*c[: len(self.outer)], *w], fill)
-        )
+        blank = nested("f", self.ctx.sizes.shape(self.inner), lambda w: T.store(self.nest.out, [*lead, *w], fill))
         return T.if_(place >= 0, moved, blank)
 
     def cell(self, r: Expr) -> list[Expr]:
         """Where a row begins."""
-        return [*unravel(r, self.outer, self.ctx.sizes), *(T.const(0) for _ in self.inner)]
+        return [*unravel(r, self.outer, self.ctx.sizes), *self.first]
+
+    @property
+    def first(self) -> list[Expr]:
+        """Coordinates of a row's first element, in the row."""
+        return [T.const(0) for _ in self.inner]
 
     @property
     def element(self) -> Callable[[list[Expr]], Expr]:

@@ -12,7 +12,7 @@ does not exist, with threads of its own, so that results are the same on every m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gscompile.errors import ShapeError
 from gscompile.ir import tir as T
@@ -30,11 +30,15 @@ from gscompile.schedules.llvm.numbers import (
     MIN_PARTIALS,
     MIN_SORTING_CORES,
     MOVED_BYTE_PS,
+    OPERATION_PS,
+    PARALLEL_POINTS,
     POINTS_PER_PARTIAL_CELL,
+    SERIAL_WORK,
     SLAB_END_PS,
     SORT_BLOCK,
     SORT_LAUNCH_PS,
     SORT_PS,
+    VECTOR_CELLS,
     WIDEN_PS,
     last_level_bytes,
 )
@@ -183,6 +187,18 @@ def packed(f: Facts, target: Target, cells: Dim, blocks: Dim, threads: Dim) -> D
     return (pack + pick) // dim_min(threads, dim_max(blocks, 1)) + _launch(1)
 
 
+def copied_rows(f: Facts, target: Target, threads: Dim) -> Dim:
+    """The rows of a block are found together, and copied by a loop that prefetches."""
+    row = f.row_bytes * ps("copied rows", "line") // 64
+    return f.points * (ps("copied rows", "point") + row + _waits("copied rows", f, target)) // threads
+
+
+def copied_cells(f: Facts, target: Target, width: int, threads: Dim) -> Dim:
+    """A loop over all cells, which are taken one by one unless they are enough for vectors."""
+    row = min(width, VECTOR_CELLS) * ps("copied cells", "cell") + f.row_bytes * ps("copied cells", "line") // 64
+    return f.points * (ps("copied cells", "point") + row + _waits("copied cells", f, target)) // threads
+
+
 def _waits(way: str, f: Facts, target: Target, what: str = "waits") -> Dim:
     """What an access to the table waits for."""
     return _steps(f.table_bytes, levels(target), TIMES[way][what])
@@ -283,6 +299,22 @@ def slabs(ctx: Context, name: str, f: Facts, cells: Dim, run_bytes: Dim) -> Deci
     return _decided(ctx, name, f.listed() | {"run bytes": run_bytes}, estimates, "slabs")
 
 
+def shared(ctx: Context, work: Dim, nest: str = "") -> Condition:
+    """Whether all threads do so many simple operations, whose launch pays from :data:`SERIAL_WORK` on, however many they are.
+
+    Args:
+        nest: whose decision that is; none of one that is part of another way.
+    """
+
+    def estimates() -> dict[str, Dim]:
+        launch = SERIAL_WORK * OPERATION_PS - SERIAL_WORK * OPERATION_PS // THREADS
+        return {"one thread": work * OPERATION_PS, "all threads": work * OPERATION_PS // THREADS + launch}
+
+    if nest:
+        _decided(ctx, nest, {"operations": work}, estimates, "all threads")
+    return pays(ctx, (work, SERIAL_WORK))
+
+
 def _decided(
     ctx: Context, name: str, facts: dict[str, Dim | str], estimates: Callable[[], dict[str, Dim]], otherwise: str
 ) -> Decision:
@@ -306,6 +338,17 @@ def picked_from_columns(ctx: Context, name: str, f: Facts, cells: Dim, blocks: D
         return {"in place": in_place(f, ctx.target, THREADS), "packed": packed(f, ctx.target, cells, blocks, THREADS)}
 
     return _decided(ctx, name, f.listed(), estimates, "in place")
+
+
+def copied_from_rows(ctx: Context, name: str, f: Facts, width: int) -> Decision:
+    """How rows of so many elements are copied, which is chosen when the graph is compiled.
+
+    Where only a call tells how many there are, many are assumed.
+    """
+    points = f.points if isinstance(f.points, int) else PARALLEL_POINTS
+    known, threads = replace(f, points=points), ctx.target.cores or 1
+    rows, cells = copied_rows(known, ctx.target, threads), copied_cells(known, ctx.target, width, threads)
+    return ctx.decided(Decision(name, f.listed(), {"copied rows": rows, "copied cells": cells}))
 
 
 def leaves_caches(ctx: Context, written: Dim, read: Expr) -> Expr:

@@ -29,7 +29,7 @@ from gscompile.schedules.llvm.numbers import (
 from gscompile.schedules.llvm.ranges import Share, always_shared, over_box, shared_range
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Checked, Context
-from gscompile.schedules.runs import copied
+from gscompile.schedules.runs import common_axes, copied
 
 
 class PickedRows:
@@ -56,7 +56,9 @@ class PickedRows:
         if T.constant_value(enough) == 0:
             return None
         rows = _PickedRows(nest, ctx, number, T.select(enough, lines, T.const(0)), LINE_BYTES // itemsize)
-        return with_check(nest, with_kernels(shared_range(ctx, product(nest.shape[:-1]), nest.work, rows.share)))
+        return with_check(
+            nest, with_kernels(shared_range(ctx, product(nest.shape[:-1]), nest.work, rows.share, nest=nest.name))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,8 @@ class PackedColumns:
         if axis is None:
             return None
         found = copied((nest.clamped or nest.element)([T.var(f"c{k}") for k in range(len(nest.shape))]))
-        if found is None:
-            return None
+        if found is None or common_axes(nest, ctx.sizes):
+            return None  # rows of memory, however short
         source = found.source[0]
         itemsize, near = T.itemsize(source), packed_bytes(ctx.target)
         extents = [ctx.sizes.dim(n) for n in T.extents(source)]

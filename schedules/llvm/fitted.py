@@ -3,7 +3,8 @@
 Of each way: ``point``, of a point; ``line``, of 64 bytes of its row; ``waits`` and ``line waits``, of both besides where the
 table is larger than each of :func:`gscompile.schedules.llvm.costs.levels`; ``source waits``, of a line where what all points
 bring is larger than each of :func:`gscompile.schedules.llvm.costs.source_levels`; ``scan``, of a point of another owner;
-``clear``, of 64 bytes of an accumulator; ``cell``, of an element that is packed, which the ``waits`` of that way are of, too.
+``clear``, of 64 bytes of an accumulator; ``cell``, of an element that is copied, or packed, which the ``waits`` of that way are
+of, too.
 """
 
 from __future__ import annotations
@@ -44,5 +45,7 @@ TIMES: dict[str, dict[str, Any]] = {
     },
     "packed": {"point": 402, "waits": [8, 49, 147, 216, 272, 0], "source waits": [462, 2324], "cell": 38},
     "in place": {"point": 366, "waits": [59, 298, 1354, 1887, 1978, 0], "source waits": [181, 0]},
+    "copied rows": {"point": 565, "line": 1194, "waits": [0, 208, 0, 2710, 0, 0]},
+    "copied cells": {"point": 284, "line": 1246, "cell": 42, "waits": [0, 180, 0, 2538, 0, 0]},
     "launch": {"point": 2441947},
 }

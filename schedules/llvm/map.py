@@ -23,7 +23,9 @@ class Rows:
         picks = any(T.loads_of(x) for _, at in reads for x in at)
         lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if of_neighbours(nest) else 1
         share = lambda: map_share(nest)  # noqa: E731
-        return with_check(nest, over_box(ctx, nest.shape, nest.cost, share, scattered=picks, lanes=lanes))
+        return with_check(
+            nest, over_box(ctx, nest.shape, nest.cost, share, scattered=picks, lanes=lanes, nest=nest.name)
+        )
 
 
 def of_neighbours(nest: MapNest) -> bool:

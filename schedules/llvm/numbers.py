@@ -59,6 +59,9 @@ picked, scaled and added to others, 222 KB, by one thread / two 6.1 us / 4.8, af
 KB 29 / 14, 44 / 29.
 """
 
+OPERATION_PS = 500
+"""Picoseconds of an operation."""
+
 VECTOR_LANE_BYTES = 4
 """Bytes of a lane in what a vector is taken to do in one operation: narrower types are often computed in 32 bits."""
 
@@ -82,8 +85,8 @@ AXIS_BLOCK = 4096
 
 # -- copies of rows (copies.py, kernels.py)
 
-MIN_ROW_BYTES = 32
-"""Bytes of a row below which a loop over its cells is as good."""
+SHORT_ROW_BYTES = 64
+"""Bytes of a row below which a loop over its cells may be as good."""
 
 WHOLE_LINES_BYTES = 256
 """Bytes of a row from which non-temporal stores take whole lines, with a head and a tail of 16 bytes at a time.

@@ -13,15 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import dim_max, dim_min, product
+from gscompile.ir.dims import dim_max, dim_min
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
-from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.tir import Expr, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.schedules.decisions import Condition, first_of
-from gscompile.schedules.llvm.costs import leaves_caches, one_by_one, pays
+from gscompile.schedules.llvm.base_copy import base_source, copy_base
+from gscompile.schedules.llvm.costs import one_by_one, pays
 from gscompile.schedules.llvm.index_scan import IndexScan
-from gscompile.schedules.llvm.kernels import copy_row, store_fence, with_kernels
+from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
     FETCHED_LINE_WORK,
@@ -33,9 +34,8 @@ from gscompile.schedules.llvm.partition import Partition
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.staged import RowScatter, base
-from gscompile.schedules.loops import nested, unravel
+from gscompile.schedules.loops import nested
 from gscompile.schedules.rule import Checked, Context
-from gscompile.schedules.runs import copied
 
 
 class OwnedRows:
@@ -131,7 +131,7 @@ class _Rows:
         """Whether the rows before the first point are a copy, or all the same."""
         s = self.scatter
         same = not T.reads(s.nest.base([T.var(f"c{k}") for k in range(len(s.nest.shape))]))
-        return not self.widened and (same or base_source(s) is not None)
+        return not self.widened and (same or base_source(s.nest, s.ctx) is not None)
 
     def partitioned(self) -> Stmt:
         """All rows, the points sorted by owner."""
@@ -143,7 +143,7 @@ class _Rows:
         """The rows before the first point; nothing where they hold that already."""
         s, nest, touched = self.scatter, self.scatter.nest, self.into.touched
         dtype, into = (s.acc, self.into.totals) if touched is None else (nest.dtype, nest.out)
-        begin = copy_base(s, lo, hi) if into is nest.out else None
+        begin = copy_base(nest, s.ctx, lo, hi, s.width) if into is nest.out else None
         if begin is None:
             begin = s.cells(lo, hi, lambda c: T.store(into, c, base(nest, dtype, c)))
         if into is nest.out and nest.in_place is not None:
@@ -178,35 +178,3 @@ class _Rows:
             return T.let("r", s.target(p)[0], lambda r: self.into.add(p, r))
 
         return T.for_range(first, last, step, "j")
-
-
-def base_source(s: RowScatter) -> Buffer | None:
-    """What the rows before the first point are a copy of, if it is laid out as the output is."""
-    here = [T.var(f"c{k}") for k in range(len(s.nest.shape))]
-    found = copied(s.nest.base(here))
-    if found is None or found.ok is not None:
-        return None
-    source, at = found.source
-    if len(at) != len(here):  # data reshaped
-        return None
-    shape = s.ctx.sizes.shape(s.nest.shape)
-    extents = [T.constant_value(a - b) for a, b in zip(T.extents(source), shape, strict=True)]
-    same = all(T.constant_value(x - c) == 0 for x, c in zip(at, here, strict=True)) and all(d == 0 for d in extents)
-    return source if same else None
-
-
-def copy_base(s: RowScatter, lo: Expr, hi: Expr) -> Stmt | None:
-    """The rows ``[lo, hi)`` as a copy of one run of memory, by non-temporal stores where all of it is large; None if it is none.
-
-    214,272 rows of 64: 3.5 ms, as a loop over elements 5.3.
-    """
-    nest, ctx, source = s.nest, s.ctx, base_source(s)
-    if source is None:
-        return None
-    first = [*unravel(lo, s.leading, ctx.sizes), *s.no_window]
-    row = ctx.sizes(s.width * nest.dtype.itemsize)
-    non_temporal = leaves_caches(ctx, product(nest.shape) * nest.dtype.itemsize, T.size_of(source))
-    # through uint64, or NarrowDataType may pass an int32, for which the kernel is not declared
-    nbytes = T.cast("int64", T.cast("uint64", (hi - lo) * row))
-    copy = copy_row(T.address_of(nest.out, *first), T.address_of(source, *first), nbytes, non_temporal)
-    return T.seq(copy, store_fence())

@@ -10,7 +10,8 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.decisions import Condition
-from gscompile.schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, SERIAL_WORK, VECTOR_CELLS
+from gscompile.schedules.llvm.costs import shared
+from gscompile.schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, VECTOR_CELLS
 from gscompile.schedules.loops import nested, unravel
 from gscompile.schedules.rule import Context
 
@@ -34,6 +35,7 @@ def shared_range(
     fewest: int = 2,
     large: bool = False,
     alone: Condition = False,
+    nest: str = "",
 ) -> Stmt:
     """``body(lo, hi)`` over ``[0, extent)``: once for little work, else once per thread, for a contiguous range each.
 
@@ -46,11 +48,12 @@ def shared_range(
         fewest: threads below which one does everything, as it does on a machine of fewer cores.
         large: where the amount of work is unknown, it is large, or comes after so much that a launch does not matter.
         alone: when one thread does everything, however much it is.
+        nest: :func:`shared`'s.
     """
     cores = ctx.target.cores
-    if alone is True or (isinstance(work, int) and work < SERIAL_WORK) or (cores is not None and cores < fewest):
+    if alone is True or (cores is not None and cores < fewest) or (pays_off := shared(ctx, work, nest)) is False:
         return body(T.const(0), ctx.sizes(extent))
-    much = None if isinstance(work, int) or large else ctx.sizes(work) >= SERIAL_WORK
+    much = None if isinstance(pays_off, bool) or large else pays_off
     enough = ctx.threads >= fewest if fewest > 2 else None
     several = T.all_of([much, enough, None if alone is False else T.not_(alone)])
     if several is None:
@@ -86,6 +89,7 @@ def over_box(
     large: bool = False,
     scattered: bool = False,
     lanes: int = 1,
+    nest: str = "",
 ) -> Stmt:
     """A statement for every cell of a box, in parallel.
 
@@ -98,6 +102,7 @@ def over_box(
         large: :func:`shared_range`'s.
         scattered: what is read for a row lies elsewhere than for the next one, so that LLVM must not make vectors across rows.
         lanes: cells that one operation computes.
+        nest: :func:`shared`'s.
     """
     if not shape:
         alone = make_share()
@@ -108,7 +113,7 @@ def over_box(
         share = make_share()
         return share.around(T.for_range(lo, hi, lambda u: units.loops(u, share.cell), units.name))
 
-    return shared_range(ctx, units.extent, product(shape) * max(cost, 1) // lanes, body, large=large)
+    return shared_range(ctx, units.extent, product(shape) * max(cost, 1) // lanes, body, large=large, nest=nest)
 
 
 @dataclass(frozen=True, slots=True)

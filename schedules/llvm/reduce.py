@@ -136,7 +136,7 @@ def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr]
 
         return T.for_range(lo, hi, tile, "tile")
 
-    return shared_range(ctx, product(outer), nest.work, share)
+    return shared_range(ctx, product(outer), nest.work, share, nest=nest.name)
 
 
 def rows_share_an_index(nest: ReduceNest) -> bool:

@@ -26,4 +26,4 @@ class SerialRows:
             rows = T.for_range(lo, hi, lambda r: nest.row(unravel(r, nest.rows, ctx.sizes), total), "row")
             return T.seq(T.allocate(total), rows)
 
-        return shared_range(ctx, product(nest.rows), nest.work, share)
+        return shared_range(ctx, product(nest.rows), nest.work, share, nest=nest.name)

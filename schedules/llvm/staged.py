@@ -1,8 +1,9 @@
 """Scatters of rows, a block of points at a time.
 
-Where all indexed axes of a scatter come before its window axes, it adds rows to rows of a matrix.  A block's indices are
-resolved and checked in one loop without branches, which LLVM vectorises, into a short list that stays in the L1 cache;
-a second loop then works through the list and can prefetch the memory that it will need.
+Where all indexed axes of a scatter come before its window axes, it adds rows to rows of a matrix; axes of extent 1 that output
+and index share change nothing.  A block's indices are resolved and checked in one loop without branches, which LLVM vectorises,
+into a short list that stays in the L1 cache; a second loop then works through the list and can prefetch the memory that it will
+need.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, dim_min, product
-from gscompile.ir.index_map import Indexed, Window
+from gscompile.ir.index_map import Indexed, Shared, Window
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.ops.scattering import ScatterNest
@@ -31,7 +32,7 @@ class RowScatter:
     A point ``p`` is a grid position here, with all of its window: a row of src.
 
     Attributes:
-        leading: extents of the indexed axes.
+        leading: extents of the axes before those of the window.
         points: how many rows src has.
         acc: dtype of partial results.
     """
@@ -46,8 +47,11 @@ class RowScatter:
     def of(nest: ScatterNest, ctx: Context) -> RowScatter | None:
         """None where the scatter is no such thing, or needs counts, or combines several tensors at once."""
         m = nest.op.addressing.map
-        count = m.components
-        indexed = all(isinstance(s, Indexed) and s.window is None for s in m.sources[:count])
+        shared = [a for a, s in enumerate(m.sources) if isinstance(s, Shared) and nest.shape[a] == 1]
+        count = m.components + len(shared)
+        indexed = all(
+            a in shared or (isinstance(s, Indexed) and s.window is None) for a, s in enumerate(m.sources[:count])
+        )
         windows = [s.window for s in m.sources[count:] if isinstance(s, Window)]
         places = [("index", j) for j in m.grid_axes] + [("window", w) for w in windows]
         if not indexed or not count or len(windows) != len(m.sources) - count or list(m.layout) != places:
@@ -78,7 +82,8 @@ class RowScatter:
         row, name = self.width * self.acc.itemsize, self.nest.op.reduction.name
         cells = (dim_min(self.points, self.rows) if self.sparse else self.rows) * self.width
         widened = cells if self.acc != self.nest.dtype else 0
-        return Facts(self.points, row, self.rows * row, self.acc.name, name, self.gathered, len(self.leading), widened)
+        components = self.nest.op.addressing.map.components
+        return Facts(self.points, row, self.rows * row, self.acc.name, name, self.gathered, components, widened)
 
     @property
     def reduction(self) -> Reduction:

@@ -138,7 +138,36 @@ def columnwise(x: Array, i: Array, s: Array, reduction: str = "add") -> Array:
     return reduced(x, (i, np.arange(x.shape[1])[None]), s, reduction)
 
 
-@pytest.mark.parametrize("columns", [1, 3, WIDE_AXIS - 1, WIDE_AXIS, 65])
+@pytest.mark.parametrize(("shape", "dim"), [((1, 50), 1), ((50, 1), 0), ((1, 50, 1), 1), ((1, 1, 50), 2)])
+@pytest.mark.parametrize(("points", "want"), [(PARALLEL_POINTS, "privatised"), (PARALLEL_POINTS - 1, "owned-rows")])
+def test_shared_axes_of_extent_1_change_nothing(shape: tuple[int, ...], dim: int, points: int, want: str) -> None:
+    there = tuple(points if n == 50 else 1 for n in shape)
+    b = gs.Builder("paths")
+    x_, i_ = b.input("x", shape, "float32"), b.input("i", there, "int64")
+    b.output(b.scatter(x_, i_, b.input("s", there, "float32"), dim, reduction="add"))
+    m = b.build()
+    assert rule(m) == want
+    x, s = numbers(shape, "float32"), numbers(there, "float32")
+    i = np.random.default_rng(0).integers(-50, 50, there)
+    found = same_for_all_threads(m, x, i, s)
+    assert_same(found.ravel(), reduced(x.ravel(), i.ravel(), s.ravel(), "add"))
+
+
+@pytest.mark.parametrize("columns", [1, 3, WIDE_AXIS - 1, WIDE_AXIS, 200])
+def test_columns_that_a_call_brings_are_cut_as_known_ones(columns: int) -> None:
+    """Bitwise: into as many chunks."""
+    points = 300_000 // columns
+    x, s = numbers((50, columns), "float32"), numbers((points, columns), "float32")
+    i = np.random.default_rng(0).integers(-50, 50, (points, columns))
+    known, unknown = (
+        same_for_all_threads(scatter(*n, reduction="add"), x, i, s) for n in ((50, points, columns), "nmk")
+    )
+    if columns != 1:  # a tensor of one column is known to be a row
+        assert np.array_equal(known, unknown)
+    assert_same(unknown, columnwise(x, i, s))
+
+
+@pytest.mark.parametrize("columns", [3, WIDE_AXIS - 1, WIDE_AXIS, 65])
 def test_long_streams_of_elements(columns: int) -> None:
     """Of columns too few to share among threads, from the first size that is worth a second thread."""
     least = PARALLEL_POINTS if columns < WIDE_AXIS else STREAMED_BYTES // 4

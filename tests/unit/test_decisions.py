@@ -12,6 +12,8 @@ from gscompile.ir.dims import SymDim
 from gscompile.schedules.decisions import THREADS, Decision, first_of
 from gscompile.schedules.llvm import costs
 from gscompile.schedules.llvm.fitted import TIMES
+from gscompile.schedules.llvm.numbers import SERIAL_WORK
+from gscompile.schedules.rule import Context
 
 N = SymDim.var("n")
 SIZES = Sizes.of(["n"])
@@ -54,7 +56,8 @@ def test_of_ways_that_never_apply_no_code_is_made() -> None:
 def test_fitted_numbers_are_complete(way: str) -> None:
     """And not negative; a table that is larger does not make a point cheaper."""
     assert len(TIMES[way]["waits"]) == len(costs.levels(costs.REFERENCE))
-    assert len(TIMES[way]["source waits"]) == len(costs.source_levels(costs.REFERENCE))
+    if not way.startswith("copied"):
+        assert len(TIMES[way]["source waits"]) == len(costs.source_levels(costs.REFERENCE))
     numbers = [n for x in TIMES[way].values() for n in (x if isinstance(x, list) else [x])]
     assert all(isinstance(n, int) and n >= 0 for n in numbers)
 
@@ -112,7 +115,29 @@ def test_estimates_past_int64(rows: int, points: int) -> None:
         assert b.build(target).stats.kernels == (("put_3", "owned-rows"),)
 
 
-def test_a_module_without_choices_is_explained() -> None:
+@pytest.mark.parametrize(("n", "least"), [(3, "one thread"), (10**6, "all threads")])
+def test_sharing_is_explained(n: int, least: str) -> None:
     b = gs.Builder("plain")
-    b.output(b.input("x", (3,), "float32") + 1)
-    assert b.build("llvm").explain().splitlines()[1:] == ["add_2: rows", "  elements 3, operations 6"]
+    b.output(b.input("x", (n,), "float32") + 1)
+    head, facts, estimated, chosen = b.build("llvm").explain().splitlines()[1:]
+    assert (head, facts[:13]) == ("add_2: rows", "  operations ")
+    assert "one thread" in estimated and "all threads" in estimated
+    assert gs.get_num_threads() == 1 or chosen == f"    least: {least}"
+
+
+@pytest.mark.parametrize("work", [0, SERIAL_WORK - 1, SERIAL_WORK + 1, 10**9])
+@pytest.mark.parametrize("threads", [2, 3, 64])
+def test_the_estimates_of_sharing_say_what_is_done(work: int, threads: int) -> None:
+    ctx = Context(costs.REFERENCE, SIZES, T.var("threads"), None, lambda *_: T.buffer("none", [1], "int8", align=1))
+    assert costs.shared(ctx, work, "nest") is (work > SERIAL_WORK)
+    [decision] = ctx.decisions["nest"]
+    assert (decision.at({"(threads)": threads}) == "all threads") is (work > SERIAL_WORK)
+
+
+@pytest.mark.parametrize(("width", "way"), [(2, "copied cells"), (12, "copied rows")])
+def test_copies_of_short_rows_are_explained(width: int, way: str) -> None:
+    b = gs.Builder("short")
+    b.output(b.take(b.input("x", (900, width), "int8"), b.input("i", ("n",), "int64"), dim=0))
+    m = b.build("llvm")
+    assert f"least: {way}" in m.explain(n=10**5)
+    assert m.stats.kernels[0][1] == ("copies" if way == "copied rows" else "rows")
