@@ -117,6 +117,9 @@ COPY_PREFETCH_BYTES = 256
 PICK_BLOCK = 64
 """Elements picked between two prefetches."""
 
+VECTOR_PREFETCH_DISTANCE = 128
+"""Cells between prefetching an index vector and reading it.  512: the same; blocks of 128 or 256 a tenth slower."""
+
 MIN_PICKED_LINES = 4
 """Lines of a row from which the next one is prefetched."""
 
