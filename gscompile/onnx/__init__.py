@@ -18,5 +18,6 @@ except ImportError:
 from gscompile.onnx.backend import Backend
 from gscompile.onnx.importer import import_model
 from gscompile.onnx.node import NeedsValue
+from gscompile.onnx.replace import replace
 
-__all__ = ["Backend", "NeedsValue", "import_model"]
+__all__ = ["Backend", "NeedsValue", "import_model", "replace"]

@@ -1,0 +1,242 @@
+"""A model whose gathers and scatters, and the arithmetic between them, are custom operators in a library of gscompile's."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from gscompile.build import Module, export
+from gscompile.deploy.onnxruntime import DOMAIN
+from gscompile.deploy.text import identifier
+from gscompile.errors import ArgumentError, GraphError, GSError
+from gscompile.ir.dims import SymDim
+from gscompile.onnx.importer import Import
+from gscompile.onnx.node import Tensor
+from gscompile.onnx.partition import KINDS, partition
+from gscompile.onnx.read import Names, load
+from gscompile.onnx.survey import Survey, is_small, uses_of
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Nodes of a model that became one.
+
+    Attributes:
+        name: of the custom operator.
+        nodes: their numbers in the model.
+        operators: what they were.
+        inputs, outputs: names in the model.
+    """
+
+    name: str
+    nodes: Sequence[int]
+    operators: Sequence[str]
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    module: Module
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.inputs)}) -> {', '.join(self.outputs)}: {', '.join(self.operators)}"
+
+
+def replace(
+    model: Any,
+    path: str | os.PathLike[str],
+    kinds: Sequence[str] = tuple(KINDS),
+    *,
+    target: Any = "llvm",
+    cpu: Sequence[str] = (),
+    prefix: str = "",
+    cc: str | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> tuple[list[Part], list[Path]]:
+    """Write a model that gives what another one gives, and beside it the library with its custom operators.
+
+    The largest groups of gathers, scatters and the arithmetic between and around them become one node each.  A session that runs
+    the model registers the library first: ``options.register_custom_ops_library("model_fast.so")``.  What gscompile does not
+    support, or would have other rules for, stays as it is; so do the graphs within Loop, Scan and If.
+
+    Args:
+        model: a path, the bytes of a file, or an ``onnx.ModelProto``, which is not changed.
+        path: of the new model; the library has the same name and ends in ``.so``.
+        kinds: of operators that make a group: ``gather``, ``scatter``.
+        target, cpu, prefix, cc: of the library; see :meth:`gscompile.build.Module.export`.
+        tell: is told what goes on.
+
+    Returns:
+        what was replaced, and the files.
+
+    Raises:
+        GraphError: there is nothing to replace.  ArgumentError: an option makes no sense, or a file cannot be written.
+        TargetError: there is no C compiler.
+    """
+    to = Path(path)
+    if to.suffix != ".onnx":
+        raise ArgumentError(f"replace: a path that ends in .onnx is needed; got {str(path)!r}")
+    tell("reading the model")
+    proto, directory = load(model)
+    proto = _inlined(proto, copy=proto is model)
+    survey = Survey(proto, directory)
+    groups = partition(survey, kinds)
+    parts: list[Part] = []
+    refused: list[GSError] = []
+    for nodes in groups:
+        name = f"{Names()(to.stem)}_{len(parts)}"
+        tell(f"compiling {len(nodes):,} nodes for {target}")
+        try:
+            parts.append(_compiled(survey, nodes, name, identifier(prefix + name), target))
+        except GSError as e:
+            refused.append(e)
+    if not parts:
+        said = f": {refused[0]}" if refused else f": no {' or '.join(kinds)} of data that gscompile supports"
+        raise GraphError(f"replace: the model has nothing to replace{said}")
+    tell("linking")
+    written = export([p.module for p in parts], to.with_suffix(".so"), cpu=cpu, prefix=prefix, cc=cc, operators=True)
+    _rewrite(proto, survey, parts)
+    _save(proto, to, directory)
+    return parts, [to, *written]
+
+
+def _inlined(proto: Any, copy: bool) -> Any:
+    """A model without functions of its own, which may be changed."""
+    if proto.functions:
+        return onnx.inliner.inline_local_functions(proto)
+    if not copy:
+        return proto
+    copied = onnx.ModelProto()
+    copied.CopyFrom(proto)
+    return copied
+
+
+# -- a part -----------------------------------------------------------------------------------------------------------
+
+
+def _compiled(survey: Survey, nodes: Sequence[int], name: str, operator: str, target: Any) -> Part:
+    """Nodes as a module of this name, and as an operator.  Raises GSError where they cannot be compiled by themselves."""
+    protos = [survey.graph.node[k] for k in nodes]
+    given = {n for proto in protos for n in proto.output if n}
+    read = dict.fromkeys(n for proto in protos for n in proto.input if n and n not in given)
+    kept = {o.name for o in survey.graph.output}
+    for k, proto in enumerate(survey.graph.node):
+        if k not in nodes:
+            kept |= uses_of(proto)
+    outputs = [n for proto in protos for n in proto.output if n in kept]
+    source = Import(survey.model, survey.directory, name, {}, {})
+    called = Names(["out"])
+    scope: dict[str, Tensor] = {}
+    inputs = []
+
+    def take(n: str) -> None:
+        t = survey.scope[n]
+        inputs.append(n)
+        scope[n] = Tensor(n, t.dtype, made=source.b.input(called(n), t.shape, t.dtype), is_input=True)
+
+    for n in read:
+        t = survey.scope[n]
+        if is_small(t):
+            scope[n] = Tensor(n, t.dtype, t.known)
+        else:
+            take(n)
+    wanted = {size for n in (*read, *given) for size in survey.sizes(survey.scope[n])}
+    for size in sorted(wanted):
+        # a size that none of the inputs tells comes with a tensor that is passed for its shape
+        told = {str(d) for n in inputs for d in scope[n].shape if isinstance(d, SymDim)}
+        teller = survey.tellers.get(size)
+        if size not in told and teller is not None:
+            take(teller)
+    for k, proto in zip(nodes, protos, strict=True):
+        proto.name = proto.name or str(k)  # as errors call it
+    source.nodes(scope, protos)
+    source.b.output(*(scope[n].value(source.b) for n in outputs))
+    return Part(operator, nodes, [p.op_type for p in protos], inputs, outputs, source.b.build(target))
+
+
+# -- the model --------------------------------------------------------------------------------------------------------
+
+
+def _rewrite(model: Any, survey: Survey, parts: Sequence[Part]) -> None:
+    """Put a node in the place of each part's, and leave out what nothing reads any more."""
+    graph = model.graph
+    nodes = list(graph.node)
+    gone = {k for p in parts for k in p.nodes}
+    made = {p.nodes[-1]: onnx.helper.make_node(p.name, p.inputs, p.outputs, name=p.name, domain=DOMAIN) for p in parts}
+    rest = {k: proto for k, proto in enumerate(nodes) if k not in gone} | made
+    ordered = _needed(_ordered(rest), {o.name for o in graph.output})
+    described = {i.name for i in (*graph.value_info, *graph.output)}
+    added = [_info(survey, n) for p in parts for n in p.outputs if n not in described]
+    read = {i.name for i in (*graph.input, *graph.output)}.union(*map(uses_of, ordered))
+    alive = read | {n for proto in ordered for n in proto.output}
+    for field, keep in (
+        (graph.initializer, [t for t in graph.initializer if t.name in read]),
+        (graph.value_info, [i for i in graph.value_info if i.name in alive] + added),
+        (graph.node, ordered),
+    ):
+        kept = list(keep)
+        del field[:]
+        field.extend(kept)
+    if all(o.domain != DOMAIN for o in model.opset_import):
+        model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
+
+
+def _ordered(nodes: Mapping[int, Any]) -> list[Any]:
+    """Nodes so that each comes after those whose results it reads, otherwise in the order of their numbers.
+
+    Raises:
+        GraphError: they depend on each other in a circle.
+    """
+    giver = {n: k for k, proto in nodes.items() for n in proto.output if n}
+    waits = {k: {giver[n] for n in uses_of(proto) if n in giver} for k, proto in nodes.items()}
+    readers: dict[int, list[int]] = {k: [] for k in nodes}
+    for k, found in waits.items():
+        for j in found:
+            readers[j].append(k)
+    ready = [k for k, found in waits.items() if not found]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        k = heapq.heappop(ready)
+        order.append(nodes[k])
+        for j in readers[k]:
+            waits[j].discard(k)
+            if not waits[j]:
+                heapq.heappush(ready, j)
+    if len(order) < len(nodes):
+        raise GraphError("replace: the model's nodes depend on each other in a circle")
+    return order
+
+
+def _needed(nodes: Sequence[Any], results: set[str]) -> list[Any]:
+    """Nodes that the results need, of nodes in their order."""
+    wanted = set(results)
+    kept = []
+    for proto in reversed(nodes):
+        if wanted & set(proto.output):
+            wanted |= uses_of(proto)
+            kept.append(proto)
+    return kept[::-1]
+
+
+def _info(survey: Survey, name: str) -> Any:
+    """A tensor's type, for the model."""
+    t = survey.scope[name]
+    shape = [d if isinstance(d, int) else survey.size_name(str(d)) for d in t.shape]
+    return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(t.dtype.numpy), shape)
+
+
+def _save(model: Any, to: Path, directory: Path | None) -> None:
+    """Write the model; where its external data lies elsewhere, that as well."""
+    external = any(t.data_location == onnx.TensorProto.EXTERNAL for t in model.graph.initializer)
+    try:
+        if external and directory is not None and directory != to.resolve().parent:
+            onnx.load_external_data_for_model(model, str(directory))
+            onnx.save(model, to, save_as_external_data=True, location=f"{to.name}.data")
+        else:
+            onnx.save(model, to)
+    except (OSError, ValueError) as e:
+        raise ArgumentError(f"replace: cannot write {to}: {getattr(e, 'strerror', None) or e}") from None
