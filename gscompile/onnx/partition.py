@@ -38,9 +38,9 @@ def partition(survey: Survey, kinds: Sequence[str]) -> list[list[int]]:
     takes = [survey.supported[k] and _computed(survey, k) for k in range(len(nodes))]
     seeds = [k for k in range(len(nodes)) if takes[k] and in_onnx(nodes[k], wanted) and not _misread(survey, k)]
     joined = {k for k in range(len(nodes)) if takes[k] and in_onnx(nodes[k], _JOINED)}
-    groups = _Groups(survey)
+    groups = _Groups(survey, set(seeds), joined)
     for seed in seeds:
-        groups.grow(seed, joined, set(seeds))
+        groups.grow(seed)
     return sorted({id(g): sorted(g) for g in (groups.of[k] for k in seeds)}.values())
 
 
@@ -56,62 +56,78 @@ def _misread(survey: Survey, k: int) -> bool:
 
 
 class _Groups:
-    """Nodes, each alone at first.  Groups never depend on each other in a circle.
+    """Nodes, each alone at first; those with seeds grow.  Groups never depend on each other in a circle.
 
     Attributes:
+        seeds, joined: nodes that make a group, and those that one may take in.
         of: the group of each node; nodes of a group have the same set.
-        before, after: of each node, those whose results it reads, and those that read its.
+        before: of each node, those whose results it reads.
+        within: the same of a node in a group with seeds.  It reads no elements that are known while code is made, as those of
+            Shape are, but what tells the sizes in them.
+        after: of each node, those that read its results in one of these ways.
+        known: nodes whose results are known while code is made.
+        gives_result: of each node, whether it gives a result of the model.
     """
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, survey: Survey, seeds: set[int], joined: set[int]) -> None:
         nodes = survey.graph.node
-        self.of = [{k} for k in range(len(nodes))]
         giver = {name: k for k, proto in enumerate(nodes) for name in proto.output if name}
-        self.before = [{giver[n] for n in uses_of(proto) if n in giver} for proto in nodes]
-        self.after: list[set[int]] = [set() for _ in nodes]
-        for k, found in enumerate(self.before):
-            for j in found:
-                self.after[j].add(k)
         results = {o.name for o in survey.graph.output}
+        self.seeds, self.joined = seeds, joined
+        self.of = [{k} for k in range(len(nodes))]
+        self.before = [{giver[n] for n in uses_of(proto) if n in giver} for proto in nodes]
+        self.within = [
+            {giver[n] for n in survey.needs([proto]) if n in giver} if k in seeds | joined else self.before[k]
+            for k, proto in enumerate(nodes)
+        ]
+        self.after: list[set[int]] = [set() for _ in nodes]
+        for k in range(len(nodes)):
+            for j in self.before[k] | self.within[k]:
+                self.after[j].add(k)
+        self.known = {k for k in range(len(nodes)) if survey.supported[k] and not _computed(survey, k)}
         self.gives_result = [any(n in results for n in proto.output) for proto in nodes]
 
-    def grow(self, seed: int, joined: set[int], seeds: set[int]) -> None:
-        """Take neighbours in until there is none that may be: what reads, what only this group reads, and other seeds' groups."""
+    def grow(self, seed: int) -> None:
+        """Take neighbours in until none is left: what reads, what only groups like this one read, and other seeds' groups."""
         refused: set[int] = set()
         while True:
             group = self.of[seed]
             after = _outside(group, (j for k in group for j in self.after[k]))
-            before = _outside(group, (j for k in group for j in self.before[k]))
-            own = [j for j in before if j in joined and self.after[j] <= group and not self.gives_result[j]]
-            others = [j for j in before if self.of[j] & seeds]
-            wanted = [*(j for j in after if j in joined or j in seeds), *others, *own]
+            before = _outside(group, (j for k in group for j in self.within[k]))
+            wanted = [j for j in after if j in self.joined or j in self.seeds]
+            wanted += [j for j in before if self.of[j] & self.seeds or (j in self.joined and self._only_for_groups(j))]
             found = next((j for j in wanted if j not in refused), None)
             if found is None:
                 return
-            first, last = (self.of[found], group) if found in before else (group, self.of[found])
-            if self._apart(first, last):
+            other = self.of[found]
+            if self._apart(group, other) or self._apart(other, group):
                 refused.add(found)
                 continue
-            group |= self.of[found]
-            for j in self.of[found]:
+            group |= other
+            for j in other:
                 self.of[j] = group
             refused.clear()
 
+    def _only_for_groups(self, k: int) -> bool:
+        """Whether all that read a node's results are in groups with seeds, or need no elements."""
+        return not self.gives_result[k] and all(self.of[j] & self.seeds or j in self.known for j in self.after[k])
+
     def _apart(self, first: set[int], last: set[int]) -> bool:
-        """Whether a third group is between two: it reads the first's results, and the last reads its."""
-        end = max(last)
-        seen: set[int] = set()
-        rest = [j for k in first for j in self.after[k] if j not in first and j not in last]
+        """Whether others are between two groups that become one: they read the first's results, and the last reads theirs."""
+        merged = first | last
+        seen = set(merged)
+        rest = list(first)
         while rest:
             k = rest.pop()
-            if k in seen or min(self.of[k]) > end:
-                continue
-            seen |= self.of[k]
-            for j in {j for member in self.of[k] for j in self.after[member]}:
-                if j in last:
+            for j in self.after[k]:
+                grouped = j in merged or bool(self.of[j] & self.seeds)
+                if k not in (self.within if grouped else self.before)[j]:
+                    continue
+                if j in last and k not in merged:
                     return True
-                if j not in first:
-                    rest.append(j)
+                if j not in seen:
+                    seen |= self.of[j]
+                    rest.extend(self.of[j])
         return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +16,11 @@ from gscompile.build import Module, export
 from gscompile.deploy.onnxruntime import DOMAIN
 from gscompile.deploy.text import identifier
 from gscompile.errors import ArgumentError, GraphError, GSError
-from gscompile.ir.dims import SymDim
 from gscompile.onnx.importer import Import
 from gscompile.onnx.node import Tensor
 from gscompile.onnx.partition import KINDS, partition
 from gscompile.onnx.read import Names, load
-from gscompile.onnx.survey import Survey, is_small, uses_of
+from gscompile.onnx.survey import Survey, uses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,6 @@ class Part:
     operators: Sequence[str]
     inputs: Sequence[str]
     outputs: Sequence[str]
-    module: Module
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.inputs)}) -> {', '.join(self.outputs)}: {', '.join(self.operators)}"
@@ -84,20 +83,26 @@ def replace(
     proto = _inlined(proto, copy=proto is model)
     survey = Survey(proto, directory)
     groups = partition(survey, kinds)
-    parts: list[Part] = []
-    refused: list[GSError] = []
-    for nodes in groups:
-        name = f"{Names()(to.stem)}_{len(parts)}"
-        tell(f"compiling {len(nodes):,} nodes for {target}")
-        try:
-            parts.append(_compiled(survey, nodes, name, identifier(prefix + name), target))
-        except GSError as e:
-            refused.append(e)
-    if not parts:
-        said = f": {refused[0]}" if refused else f": no {' or '.join(kinds)} of data that gscompile supports"
-        raise GraphError(f"replace: the model has nothing to replace{said}")
+    if not groups:
+        raise GraphError(f"replace: the model has no {' or '.join(kinds)} of data that gscompile supports")
+    name = Names()(to.stem)
+    while True:
+        parts = _outlined(survey, groups, name, prefix)
+        failed: dict[int, GSError] = {}
+        modules = []
+        for k, (nodes, part) in enumerate(zip(groups, parts, strict=True)):
+            tell(f"compiling {len(nodes):,} nodes for {target}")
+            try:
+                modules.append(_compiled(survey, part, f"{name}_{k}", target))
+            except GSError as e:
+                failed[k] = e
+        if not failed:
+            break
+        groups = [nodes for k, nodes in enumerate(groups) if k not in failed]
+        if not groups:
+            raise GraphError(f"replace: nothing can be replaced: {next(iter(failed.values()))}")
     tell("linking")
-    written = export([p.module for p in parts], to.with_suffix(".so"), cpu=cpu, prefix=prefix, cc=cc, operators=True)
+    written = export(modules, to.with_suffix(".so"), cpu=cpu, prefix=prefix, cc=cc, operators=True)
     _rewrite(proto, survey, parts)
     _save(proto, to, directory)
     return parts, [to, *written]
@@ -117,44 +122,35 @@ def _inlined(proto: Any, copy: bool) -> Any:
 # -- a part -----------------------------------------------------------------------------------------------------------
 
 
-def _compiled(survey: Survey, nodes: Sequence[int], name: str, operator: str, target: Any) -> Part:
-    """Nodes as a module of this name, and as an operator.  Raises GSError where they cannot be compiled by themselves."""
-    protos = [survey.graph.node[k] for k in nodes]
-    given = {n for proto in protos for n in proto.output if n}
-    read = dict.fromkeys(n for proto in protos for n in proto.input if n and n not in given)
-    kept = {o.name for o in survey.graph.output}
-    for k, proto in enumerate(survey.graph.node):
-        if k not in nodes:
-            kept |= uses_of(proto)
-    outputs = [n for proto in protos for n in proto.output if n in kept]
+def _outlined(survey: Survey, groups: Sequence[Sequence[int]], name: str, prefix: str) -> list[Part]:
+    """What each group reads, and what of its results is read outside."""
+    protos = survey.graph.node
+    drafts = [
+        Part(identifier(f"{prefix}{name}_{k}"), nodes, [p.op_type for p in took], survey.needs(took), ())
+        for k, (nodes, took) in enumerate((nodes, [protos[j] for j in nodes]) for nodes in groups)
+    ]
+    made = [dataclasses.replace(p, outputs=[n for k in p.nodes for n in protos[k].output if n]) for p in drafts]
+    wanted = {o.name for o in survey.graph.output}.union(*map(uses_of, _remaining(survey, made)))
+    return [dataclasses.replace(p, outputs=[n for n in p.outputs if n in wanted]) for p in made]
+
+
+def _compiled(survey: Survey, part: Part, name: str, target: Any) -> Module:
+    """A part by itself.  Raises GSError where that cannot be compiled."""
     source = Import(survey.model, survey.directory, name, {}, {})
     called = Names(["out"])
     scope: dict[str, Tensor] = {}
-    inputs = []
-
-    def take(n: str) -> None:
+    for n in part.inputs:
         t = survey.scope[n]
-        inputs.append(n)
         scope[n] = Tensor(n, t.dtype, made=source.b.input(called(n), t.shape, t.dtype), is_input=True)
-
-    for n in read:
-        t = survey.scope[n]
-        if is_small(t):
-            scope[n] = Tensor(n, t.dtype, t.known)
-        else:
-            take(n)
-    wanted = {size for n in (*read, *given) for size in survey.sizes(survey.scope[n])}
-    for size in sorted(wanted):
-        # a size that none of the inputs tells comes with a tensor that is passed for its shape
-        told = {str(d) for n in inputs for d in scope[n].shape if isinstance(d, SymDim)}
-        teller = survey.tellers.get(size)
-        if size not in told and teller is not None:
-            take(teller)
-    for k, proto in zip(nodes, protos, strict=True):
+    protos = [survey.graph.node[k] for k in part.nodes]
+    given = {n for proto in protos for n in proto.output}
+    for n in (n for proto in protos for n in proto.input if n not in scope and n not in given and n):
+        scope[n] = Tensor(n, survey.scope[n].dtype, survey.scope[n].known)
+    for k, proto in zip(part.nodes, protos, strict=True):
         proto.name = proto.name or str(k)  # as errors call it
     source.nodes(scope, protos)
-    source.b.output(*(scope[n].value(source.b) for n in outputs))
-    return Part(operator, nodes, [p.op_type for p in protos], inputs, outputs, source.b.build(target))
+    source.b.output(*(scope[n].value(source.b) for n in part.outputs))
+    return source.b.build(target)
 
 
 # -- the model --------------------------------------------------------------------------------------------------------
@@ -163,11 +159,7 @@ def _compiled(survey: Survey, nodes: Sequence[int], name: str, operator: str, ta
 def _rewrite(model: Any, survey: Survey, parts: Sequence[Part]) -> None:
     """Put a node in the place of each part's, and leave out what nothing reads any more."""
     graph = model.graph
-    nodes = list(graph.node)
-    gone = {k for p in parts for k in p.nodes}
-    made = {p.nodes[-1]: onnx.helper.make_node(p.name, p.inputs, p.outputs, name=p.name, domain=DOMAIN) for p in parts}
-    rest = {k: proto for k, proto in enumerate(nodes) if k not in gone} | made
-    ordered = _needed(_ordered(rest), {o.name for o in graph.output})
+    ordered = _remaining(survey, parts)
     described = {i.name for i in (*graph.value_info, *graph.output)}
     added = [_info(survey, n) for p in parts for n in p.outputs if n not in described]
     read = {i.name for i in (*graph.input, *graph.output)}.union(*map(uses_of, ordered))
@@ -177,11 +169,19 @@ def _rewrite(model: Any, survey: Survey, parts: Sequence[Part]) -> None:
         (graph.value_info, [i for i in graph.value_info if i.name in alive] + added),
         (graph.node, ordered),
     ):
-        kept = list(keep)
         del field[:]
-        field.extend(kept)
+        field.extend(keep)
     if all(o.domain != DOMAIN for o in model.opset_import):
         model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
+
+
+def _remaining(survey: Survey, parts: Sequence[Part]) -> list[Any]:
+    """The nodes of the new model, in their order."""
+    gone = {k for p in parts for k in p.nodes}
+    nodes = {k: proto for k, proto in enumerate(survey.graph.node) if k not in gone}
+    for p in parts:
+        nodes[p.nodes[-1]] = onnx.helper.make_node(p.name, p.inputs, p.outputs, name=p.name, domain=DOMAIN)
+    return _needed(_ordered(nodes), {o.name for o in survey.graph.output})
 
 
 def _ordered(nodes: Mapping[int, Any]) -> list[Any]:

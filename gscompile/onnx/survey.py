@@ -7,7 +7,7 @@ that ONNX's shape inference gives it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,17 @@ class Survey(Import):
         """The sizes in a tensor's shape, and among its elements where these are known."""
         elements = t.known.flat if t.known is not None and t.known.dtype == object else ()
         return {n for d in (*t.shape, *elements) if isinstance(d, SymDim) for n in symbols(d)}
+
+    def needs(self, protos: Sequence[Any]) -> list[str]:
+        """The tensors that nodes of one group take from outside: what they read, and what tells their sizes."""
+        given = {n for proto in protos for n in proto.output if n}
+        read = dict.fromkeys(n for proto in protos for n in proto.input if n and n not in given)
+        taken = [n for n in read if not is_small(self.scope[n])]
+        for size in sorted({size for n in (*read, *given) for size in self.sizes(self.scope[n])}):
+            told = {str(d) for n in taken for d in self.scope[n].shape}
+            if size not in told and size in self.tellers:
+                taken.append(self.tellers[size])
+        return taken
 
     def size_name(self, name: str) -> str:
         """What the model calls a size."""
