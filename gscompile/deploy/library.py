@@ -88,7 +88,7 @@ def export(
         folder = Path(name)
         files = _objects(graphs, functions, tools, folder)
         constants = _constants(functions, folder)
-        of_onnxruntime = onnxruntime.source(functions) if operators else ""
+        of_onnxruntime = onnxruntime.source(functions, stem) if operators else ""
         (folder / "library.c").write_text(source(functions, found, stem, says) + of_onnxruntime + constants)
         tools.compile("library.c", "library.o", folder)
         public = [f"{stem}_lacks", f"{stem}_use_launcher"]

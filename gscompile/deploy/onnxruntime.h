@@ -274,7 +274,8 @@ static OrtStatus *gs_operator_compute(void *kernel, OrtKernelContext *context) {
     }
 
 /* Adds the operators to a session's options.  Their domain is made once and stays: sessions use it as long as they live. */
-static OrtStatus *gs_register(const GsOperator *operators, int count, OrtSessionOptions *options, const OrtApiBase *base) {
+static OrtStatus *gs_register(const char *called, const GsOperator *operators, int count, OrtSessionOptions *options,
+                              const OrtApiBase *base) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static OrtCustomOpDomain *made;
     static const OrtApiBase *made_by;
@@ -285,7 +286,7 @@ static OrtStatus *gs_register(const GsOperator *operators, int count, OrtSession
     pthread_mutex_lock(&lock);
     if (made_by != base) {
         OrtCustomOpDomain *domain = NULL;
-        status = ORT(api, ORT_CREATE_CUSTOM_OP_DOMAIN, const char *, OrtCustomOpDomain **)("gscompile", &domain);
+        status = ORT(api, ORT_CREATE_CUSTOM_OP_DOMAIN, const char *, OrtCustomOpDomain **)(called, &domain);
         for (int k = 0; k < count && status == NULL; ++k)
             status = ORT(api, ORT_CUSTOM_OP_DOMAIN_ADD, OrtCustomOpDomain *, const OrtCustomOp *)(domain, &operators[k].op);
         if (status == NULL) {

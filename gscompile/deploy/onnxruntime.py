@@ -11,11 +11,10 @@ from gscompile.errors import DTypeError
 from gscompile.ir.dims import Shape, SymDim, shape_str, symbols
 from gscompile.runtime.interface import Argument
 
-DOMAIN = "gscompile"
 REGISTER = "RegisterCustomOps"  # what ONNX Runtime looks for in a library
 
-# onnx.TensorProto.DataType, as far as ONNX Runtime has kernels for them
-_NUMBERS = {
+# onnx.TensorProto.DataType of the types that ONNX Runtime has tensors of
+NUMBERS = {
     "float32": 1,
     "uint8": 2,
     "int8": 3,
@@ -32,7 +31,12 @@ _NUMBERS = {
 }
 
 
-def source(functions: Sequence[Function]) -> str:
+def domain(stem: str) -> str:
+    """Of the operators of a library: a session takes libraries of several domains, each once."""
+    return f"gscompile.{stem}"
+
+
+def source(functions: Sequence[Function], stem: str) -> str:
     """What follows the functions themselves in the library's C file."""
     rows = "".join(f"\n    {_row(f, number)}," for number, f in enumerate(functions))
     return "\n".join(
@@ -42,7 +46,7 @@ def source(functions: Sequence[Function]) -> str:
             f"static const GsOperator gs_operators[] = {{{rows}\n}};\n",
             f"GS_PUBLIC OrtStatus *{REGISTER}(OrtSessionOptions *options, const OrtApiBase *base);",
             f"GS_PUBLIC OrtStatus *{REGISTER}(OrtSessionOptions *options, const OrtApiBase *base) {{",
-            f"    return gs_register(gs_operators, {len(functions)}, options, base);\n}}\n",
+            f"    return gs_register({text.string(domain(stem))}, gs_operators, {len(functions)}, options, base);\n}}\n",
         ]
     )
 
@@ -117,7 +121,7 @@ def _row(f: Function, number: int) -> str:
 
 
 def _tensor(name: str, v: Argument) -> str:
-    if v.dtype.name not in _NUMBERS:
-        raise DTypeError(f"ONNX Runtime has no kernels for {v.dtype}, the type of {name}")
+    if v.dtype.name not in NUMBERS:
+        raise DTypeError(f"export: ONNX Runtime has no tensors of {v.dtype}, the type of {name}")
     shape: Shape = v.shape
-    return f"{{{text.string(name)}, {text.string(shape_str(shape))}, {_NUMBERS[v.dtype.name]}, {len(shape)}}}"
+    return f"{{{text.string(name)}, {text.string(shape_str(shape))}, {NUMBERS[v.dtype.name]}, {len(shape)}}}"

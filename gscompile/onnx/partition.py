@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from gscompile.deploy.onnxruntime import NUMBERS
 from gscompile.errors import ArgumentError
 from gscompile.onnx.definitions import opsets
 from gscompile.onnx.survey import ELEMENTWISE, Survey, in_onnx, uses_of
@@ -35,7 +36,7 @@ def partition(survey: Survey, kinds: Sequence[str]) -> list[list[int]]:
         raise ArgumentError(f"replace: one or more of {', '.join(KINDS)} are needed; got {', '.join(kinds) or 'none'}")
     wanted = [op for kind in kinds for op in KINDS[kind]]
     nodes = survey.graph.node
-    takes = [survey.supported[k] and _computed(survey, k) for k in range(len(nodes))]
+    takes = [survey.supported[k] and _computed(survey, k) and _of_tensors(survey, k) for k in range(len(nodes))]
     seeds = [k for k in range(len(nodes)) if takes[k] and in_onnx(nodes[k], wanted) and not _misread(survey, k)]
     joined = {k for k in range(len(nodes)) if takes[k] and in_onnx(nodes[k], _JOINED)}
     groups = _Groups(survey, set(seeds), joined)
@@ -48,6 +49,12 @@ def _computed(survey: Survey, k: int) -> bool:
     """Whether a call computes what a node gives: it is not known while the code is made."""
     names = [n for n in survey.graph.node[k].output if n]
     return all(n in survey.scope and survey.scope[n].known is None for n in names)
+
+
+def _of_tensors(survey: Survey, k: int) -> bool:
+    """Whether ONNX Runtime has tensors of all that a node reads and gives."""
+    proto = survey.graph.node[k]
+    return all(survey.scope[n].dtype.name in NUMBERS for n in (*proto.input, *proto.output) if n)
 
 
 def _misread(survey: Survey, k: int) -> bool:

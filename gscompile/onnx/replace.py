@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import onnx.inliner
 
 from gscompile.build import Module, export
-from gscompile.deploy.onnxruntime import DOMAIN
+from gscompile.deploy.onnxruntime import domain
 from gscompile.deploy.text import identifier
 from gscompile.errors import ArgumentError, GraphError, GSError
 from gscompile.onnx.importer import Import
@@ -28,13 +29,14 @@ class Part:
     """Nodes of a model that became one.
 
     Attributes:
-        name: of the custom operator.
+        name, domain: of the custom operator.
         nodes: their numbers in the model.
         operators: what they were.
         inputs, outputs: names in the model.
     """
 
     name: str
+    domain: str
     nodes: Sequence[int]
     operators: Sequence[str]
     inputs: Sequence[str]
@@ -82,12 +84,14 @@ def replace(
     proto, directory = load(model)
     proto = _inlined(proto, copy=proto is model)
     survey = Survey(proto, directory)
+    name, stem = Names()(to.stem), identifier(prefix + to.stem)
+    if any(o.domain == domain(stem) for o in proto.opset_import):
+        raise ArgumentError(f"replace: the model uses a library {stem!r} already: choose another path or prefix")
     groups = partition(survey, kinds)
     if not groups:
         raise GraphError(f"replace: the model has no {' or '.join(kinds)} of data that gscompile supports")
-    name = Names()(to.stem)
     while True:
-        parts = _outlined(survey, groups, name, prefix)
+        parts = _outlined(survey, groups, name, prefix, domain(stem))
         failed: dict[int, GSError] = {}
         modules = []
         for k, (nodes, part) in enumerate(zip(groups, parts, strict=True)):
@@ -122,11 +126,11 @@ def _inlined(proto: Any, copy: bool) -> Any:
 # -- a part -----------------------------------------------------------------------------------------------------------
 
 
-def _outlined(survey: Survey, groups: Sequence[Sequence[int]], name: str, prefix: str) -> list[Part]:
+def _outlined(survey: Survey, groups: Sequence[Sequence[int]], name: str, prefix: str, domain: str) -> list[Part]:
     """What each group reads, and what of its results is read outside."""
     protos = survey.graph.node
     drafts = [
-        Part(identifier(f"{prefix}{name}_{k}"), nodes, [p.op_type for p in took], survey.needs(took), ())
+        Part(identifier(f"{prefix}{name}_{k}"), domain, nodes, [p.op_type for p in took], survey.needs(took), ())
         for k, (nodes, took) in enumerate((nodes, [protos[j] for j in nodes]) for nodes in groups)
     ]
     made = [dataclasses.replace(p, outputs=[n for k in p.nodes for n in protos[k].output if n]) for p in drafts]
@@ -171,8 +175,7 @@ def _rewrite(model: Any, survey: Survey, parts: Sequence[Part]) -> None:
     ):
         del field[:]
         field.extend(keep)
-    if all(o.domain != DOMAIN for o in model.opset_import):
-        model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
+    model.opset_import.append(onnx.helper.make_opsetid(parts[0].domain, 1))
 
 
 def _remaining(survey: Survey, parts: Sequence[Part]) -> list[Any]:
@@ -180,7 +183,7 @@ def _remaining(survey: Survey, parts: Sequence[Part]) -> list[Any]:
     gone = {k for p in parts for k in p.nodes}
     nodes = {k: proto for k, proto in enumerate(survey.graph.node) if k not in gone}
     for p in parts:
-        nodes[p.nodes[-1]] = onnx.helper.make_node(p.name, p.inputs, p.outputs, name=p.name, domain=DOMAIN)
+        nodes[p.nodes[-1]] = onnx.helper.make_node(p.name, p.inputs, p.outputs, name=p.name, domain=p.domain)
     return _needed(_ordered(nodes), {o.name for o in survey.graph.output})
 
 
