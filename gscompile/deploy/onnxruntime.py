@@ -31,13 +31,8 @@ NUMBERS = {
 }
 
 
-def domain(stem: str) -> str:
-    """Of the operators of a library: a session takes libraries of several domains, each once."""
-    return f"gscompile.{stem}"
-
-
-def source(functions: Sequence[Function], stem: str) -> str:
-    """What follows the functions themselves in the library's C file."""
+def source(functions: Sequence[Function], domain: str) -> str:
+    """What follows the functions themselves in the library's C file: they are operators of this domain."""
     rows = "".join(f"\n    {_row(f, number)}," for number, f in enumerate(functions))
     return "\n".join(
         [
@@ -46,7 +41,7 @@ def source(functions: Sequence[Function], stem: str) -> str:
             f"static const GsOperator gs_operators[] = {{{rows}\n}};\n",
             f"GS_PUBLIC OrtStatus *{REGISTER}(OrtSessionOptions *options, const OrtApiBase *base);",
             f"GS_PUBLIC OrtStatus *{REGISTER}(OrtSessionOptions *options, const OrtApiBase *base) {{",
-            f"    return gs_register({text.string(domain(stem))}, gs_operators, {len(functions)}, options, base);\n}}\n",
+            f"    return gs_register({text.string(domain)}, gs_operators, {len(functions)}, options, base);\n}}\n",
         ]
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import heapq
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -14,14 +15,14 @@ import onnx
 import onnx.inliner
 
 from gscompile.build import Module, export
-from gscompile.deploy.onnxruntime import domain
+from gscompile.deploy.library import installed
 from gscompile.deploy.text import identifier
 from gscompile.errors import ArgumentError, GraphError, GSError
 from gscompile.onnx.importer import Import
 from gscompile.onnx.node import Tensor
 from gscompile.onnx.partition import KINDS, partition
 from gscompile.onnx.read import Names, load
-from gscompile.onnx.survey import Survey, uses_of
+from gscompile.onnx.survey import Survey, is_small, uses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,13 @@ class Part:
     """Nodes of a model that became one.
 
     Attributes:
-        name, domain: of the custom operator.
+        name: of the custom operator.
         nodes: their numbers in the model.
         operators: what they were.
         inputs, outputs: names in the model.
     """
 
     name: str
-    domain: str
     nodes: Sequence[int]
     operators: Sequence[str]
     inputs: Sequence[str]
@@ -84,30 +84,32 @@ def replace(
     proto, directory = load(model)
     proto = _inlined(proto, copy=proto is model)
     survey = Survey(proto, directory)
-    name, stem = Names()(to.stem), identifier(prefix + to.stem)
-    if any(o.domain == domain(stem) for o in proto.opset_import):
-        raise ArgumentError(f"replace: the model uses a library {stem!r} already: choose another path or prefix")
     groups = partition(survey, kinds)
     if not groups:
         raise GraphError(f"replace: the model has no {' or '.join(kinds)} of data that gscompile supports")
+    name = Names()(to.stem)
     while True:
-        parts = _outlined(survey, groups, name, prefix, domain(stem))
-        failed: dict[int, GSError] = {}
+        parts = _outlined(survey, groups, name, prefix)
         modules = []
-        for k, (nodes, part) in enumerate(zip(groups, parts, strict=True)):
-            tell(f"compiling {len(nodes):,} nodes for {target}")
+        failed: dict[int, str] = {}
+        for k, part in enumerate(parts):
+            tell(f"compiling {len(part.nodes):,} nodes for {target}")
             try:
-                modules.append(_compiled(survey, part, f"{name}_{k}", target))
+                if part.outputs:
+                    modules.append(_compiled(survey, part, f"{name}_{k}", target))
+                else:
+                    failed[k] = "what is gathered is not needed"
             except GSError as e:
-                failed[k] = e
+                failed[k] = str(e)
         if not failed:
             break
         groups = [nodes for k, nodes in enumerate(groups) if k not in failed]
         if not groups:
             raise GraphError(f"replace: nothing can be replaced: {next(iter(failed.values()))}")
     tell("linking")
-    written = export(modules, to.with_suffix(".so"), cpu=cpu, prefix=prefix, cc=cc, operators=True)
-    _rewrite(proto, survey, parts)
+    domain = f"gscompile.{identifier(prefix + name)}.{_digest(survey, parts, target, cpu)}"
+    written = export(modules, to.with_suffix(".so"), cpu=cpu, prefix=prefix, cc=cc, domain=domain)
+    _rewrite(proto, survey, parts, domain)
     _save(proto, to, directory)
     return parts, [to, *written]
 
@@ -126,11 +128,11 @@ def _inlined(proto: Any, copy: bool) -> Any:
 # -- a part -----------------------------------------------------------------------------------------------------------
 
 
-def _outlined(survey: Survey, groups: Sequence[Sequence[int]], name: str, prefix: str, domain: str) -> list[Part]:
+def _outlined(survey: Survey, groups: Sequence[Sequence[int]], name: str, prefix: str) -> list[Part]:
     """What each group reads, and what of its results is read outside."""
     protos = survey.graph.node
     drafts = [
-        Part(identifier(f"{prefix}{name}_{k}"), domain, nodes, [p.op_type for p in took], survey.needs(took), ())
+        Part(identifier(f"{prefix}{name}_{k}"), nodes, [p.op_type for p in took], survey.needs(took), ())
         for k, (nodes, took) in enumerate((nodes, [protos[j] for j in nodes]) for nodes in groups)
     ]
     made = [dataclasses.replace(p, outputs=[n for k in p.nodes for n in protos[k].output if n]) for p in drafts]
@@ -157,13 +159,27 @@ def _compiled(survey: Survey, part: Part, name: str, target: Any) -> Module:
     return source.b.build(target)
 
 
+def _digest(survey: Survey, parts: Sequence[Part], *more: Any) -> str:
+    """A hash of what the library follows from.
+
+    A process that has loaded a library goes on with it when the file is replaced; then it has none of the new model's domain.
+    """
+    key = hashlib.sha256(repr((more, parts, installed("gscompile"), installed("apache-tvm"))).encode())
+    for proto in (survey.graph.node[k] for p in parts for k in p.nodes):
+        key.update(proto.SerializeToString(deterministic=True))
+        for t in (survey.scope[n] for n in proto.input if n):
+            known = t.known if t.known is not None and is_small(t) else None
+            key.update(repr((t.shape, t.dtype, known is None or known.tolist())).encode())
+    return key.hexdigest()[:12]
+
+
 # -- the model --------------------------------------------------------------------------------------------------------
 
 
-def _rewrite(model: Any, survey: Survey, parts: Sequence[Part]) -> None:
+def _rewrite(model: Any, survey: Survey, parts: Sequence[Part], domain: str) -> None:
     """Put a node in the place of each part's, and leave out what nothing reads any more."""
     graph = model.graph
-    ordered = _remaining(survey, parts)
+    ordered = _remaining(survey, parts, domain)
     described = {i.name for i in (*graph.value_info, *graph.output)}
     added = [_info(survey, n) for p in parts for n in p.outputs if n not in described]
     read = {i.name for i in (*graph.input, *graph.output)}.union(*map(uses_of, ordered))
@@ -175,15 +191,15 @@ def _rewrite(model: Any, survey: Survey, parts: Sequence[Part]) -> None:
     ):
         del field[:]
         field.extend(keep)
-    model.opset_import.append(onnx.helper.make_opsetid(parts[0].domain, 1))
+    model.opset_import.append(onnx.helper.make_opsetid(domain, 1))
 
 
-def _remaining(survey: Survey, parts: Sequence[Part]) -> list[Any]:
+def _remaining(survey: Survey, parts: Sequence[Part], domain: str = "") -> list[Any]:
     """The nodes of the new model, in their order."""
     gone = {k for p in parts for k in p.nodes}
     nodes = {k: proto for k, proto in enumerate(survey.graph.node) if k not in gone}
     for p in parts:
-        nodes[p.nodes[-1]] = onnx.helper.make_node(p.name, p.inputs, p.outputs, name=p.name, domain=p.domain)
+        nodes[p.nodes[-1]] = onnx.helper.make_node(p.name, p.inputs, p.outputs, name=p.name, domain=domain)
     return _needed(_ordered(nodes), {o.name for o in survey.graph.output})
 
 
