@@ -6,11 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
 import gscompile as gs
+from tests.frameworks import need
+
+onnx, onnxruntime = need("onnx"), need("onnxruntime")
+
+from benchmarks import onnx_models  # noqa: E402
 
 SEVERITY_NONE = 4
+
+
+def model(inputs: str, outputs: str, nodes: str, **initializers: Any) -> Any:
+    """A model of operator set 18, in ONNX's text."""
+    text = f'<ir_version: 10, opset_import: ["": 18]> net ({inputs}) => ({outputs}) {{ {nodes} }}'
+    return onnx_models.parsed(text, **initializers)
 
 
 def session(model: Any, *libraries: Path, threads: int = 0, parallel: bool = False) -> Any:
