@@ -21,6 +21,6 @@ except ImportError:
 from gscompile.onnx.backend import Backend
 from gscompile.onnx.importer import import_model
 from gscompile.onnx.node import NeedsValue
-from gscompile.onnx.replace import replace
+from gscompile.onnx.rewrite import replace
 
 __all__ = ["Backend", "NeedsValue", "import_model", "replace"]

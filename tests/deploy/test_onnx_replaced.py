@@ -11,7 +11,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.onnx.partition import partition
-from gscompile.onnx.replace import _outlined, _remaining
+from gscompile.onnx.rewrite import _outlined, _remaining
 from gscompile.onnx.survey import Survey, uses_of
 from tests.deploy.onnx_sessions import Pair, model, onnx, onnx_models, session
 
