@@ -214,7 +214,13 @@ class Module(CompiledFunction):
 
 
 def export(
-    modules: Sequence[Module], path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+    modules: Sequence[Module],
+    path: str | Path,
+    *,
+    cpu: Sequence[str] = (),
+    prefix: str = "",
+    cc: str | None = None,
+    domain: str = "",
 ) -> list[Path]:
     """Write modules as one library, which needs libc, libm and threads, and nothing of TVM or Python.
 
@@ -228,6 +234,7 @@ def export(
             and ``v4`` stand for ``x86-64-v2`` and so on.  By default the CPU that the modules were built for.
         prefix: of all names in C, so that libraries that are linked together do not clash.
         cc: the C compiler's command: by default $CC or ``cc``, and ``TRIPLE-gcc`` for another system.
+        domain: of ONNX Runtime's, in which the functions are custom operators, too; see :func:`gscompile.onnx.replace`.
 
     Returns:
         the library and the header.
@@ -247,6 +254,7 @@ def export(
         levels=[names[k] for k in order] if len(names) > 1 else [""],
         prefix=prefix,
         cc=cc,
+        domain=domain,
     )
 
 

@@ -30,7 +30,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write a library for C, C++ and gs.load, and its header beside it: .so (shared), .a (static) or .o (an object file)",
+        help="write a library for C, C++ and gs.load, and its header beside it: .so (shared), .a (static) or .o (an object "
+        "file); with --replace a model",
+    )
+    parser.add_argument(
+        "--replace",
+        metavar="KIND,..",
+        help="gather, scatter, or both: of an ONNX model, write to FILE.onnx one for ONNX Runtime in which these, and the "
+        "arithmetic between them, are custom operators, and beside it the library with them",
     )
     parser.add_argument(
         "--cpu",
@@ -71,8 +78,9 @@ def run(options: argparse.Namespace) -> int:
         Builder(options.name)  # which says what a name may be
     if options.out is not None:
         make_folder(options.out)
+    work = compile_model if options.replace is None else replace_operators
     try:
-        compile_model(options, target, shapes)
+        work(options, target, shapes)
     except GSError as e:
         progress(options)("")
         print(f"gscompile: compile: {options.model}: {e}", file=sys.stderr)
@@ -104,6 +112,23 @@ def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Sh
         written = export(modules, options.output, cpu=cpus, prefix=options.prefix, cc=options.cc)
         tell("")
         print("", *(f"wrote {path}" for path in written), sep="\n")
+
+
+def replace_operators(options: argparse.Namespace, target: Any, shapes: dict[str, Shape]) -> None:
+    """Write a model with custom operators, and print what became of which nodes."""
+    from gscompile.onnx import replace  # needs the extra [onnx]
+
+    if options.output is None:
+        raise ArgumentError("--replace needs -o: where to write the model")
+    if shapes or options.name is not None or options.out is not None:
+        raise ArgumentError("--replace takes no --shape, --name or --out")
+    kinds, cpus = ([x for x in text.split(",") if x] for text in (options.replace, options.cpu))
+    tell = progress(options)
+    parts, written = replace(
+        options.model, options.output, kinds, target=target, cpu=cpus, prefix=options.prefix, cc=options.cc, tell=tell
+    )
+    tell("")
+    print(*parts, "", *(f"wrote {path}" for path in written), sep="\n")
 
 
 def builders(options: argparse.Namespace, shapes: dict[str, Shape]) -> list[Any]:

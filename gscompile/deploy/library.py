@@ -14,7 +14,7 @@ from pathlib import Path
 from gscompile.compiler.lower import Summary
 from gscompile.compiler.targets import Target
 from gscompile.compiler.targets.create import architecture
-from gscompile.deploy import text
+from gscompile.deploy import onnxruntime, text
 from gscompile.deploy.features import needed
 from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, source
 from gscompile.deploy.toolchain import Toolchain
@@ -50,12 +50,14 @@ def export(
     levels: Sequence[str] = ("",),
     prefix: str = "",
     cc: str | None = None,
+    domain: str = "",
 ) -> list[Path]:
     """Write a library and its header; see :meth:`gscompile.build.Module.export`.
 
     Args:
         graphs: each for every level.
         levels: names of CPUs, the best first.
+        domain: of ONNX Runtime's, in which the graphs are custom operators, too.
     """
     to = Path(path)
     kind = SUFFIXES.get(to.suffix)
@@ -86,10 +88,12 @@ def export(
         folder = Path(name)
         files = _objects(graphs, functions, tools, folder)
         constants = _constants(functions, folder)
-        (folder / "library.c").write_text(source(functions, found, stem, says) + constants)
+        of_onnxruntime = onnxruntime.source(functions, domain) if domain else ""
+        (folder / "library.c").write_text(source(functions, found, stem, says) + of_onnxruntime + constants)
         tools.compile("library.c", "library.o", folder)
         public = [f"{stem}_lacks", f"{stem}_use_launcher"]
         public += [f"{f.name}{end}" for f in functions for end in ("", "_workspace", "_kernel", "_explain")]
+        public += [onnxruntime.REGISTER] if domain else []
         tools.join(["library.o", *files], "all.o", public, folder)
         made = "all.o"
         if kind != "object":

@@ -70,10 +70,17 @@ def import_model(
             inputs or attributes do not fit its operator.  Messages name the node and what is wrong with it.
     """
     proto, found = load(model)
-    return _Import(proto, Path(directory) if directory is not None else found, name, shapes or {}, known or {}).run()
+    return Import(proto, Path(directory) if directory is not None else found, name, shapes or {}, known or {}).run()
 
 
-class _Import:
+class Import:
+    """How far the import of a model has come.
+
+    Attributes:
+        size: the names of sizes, by what the model calls them.
+        b: what the values are added to.
+    """
+
     def __init__(
         self,
         model: Any,
@@ -87,6 +94,7 @@ class _Import:
         self.directory = directory
         self.b = Builder(name or in_code(Names()(self.graph.name or "main")))
         self.shapes, self.known = shapes, known
+        self.size = Names()
         self.functions: dict[Key, Any] = {}
         self.constants: dict[int, tuple[Any, Array, DType]] = {}  # what Constant nodes hold; a function's are read once
 
@@ -98,7 +106,7 @@ class _Import:
             if self.functions.setdefault((f.domain, f.name, f.overload), f) is not f:
                 raise GraphError(f"import_model: two functions are called {quoted(f.name)}")
         self.leaves(scope)
-        self.nodes(scope)
+        self.nodes(scope, self.graph.node)
         for info in self.graph.output:
             if info.name not in scope:
                 raise GraphError(f"import_model: no node gives the output {quoted(info.name)}")
@@ -121,11 +129,11 @@ class _Import:
                 raise ArgumentError(
                     f"import_model: {argument}: no input is called {unknown[0]!r}; inputs: {shortened(str(names), 1000)}"
                 )
-        size, identifier = Names(), Names(["out"])
+        identifier = Names(["out"])
         for info in wanted:
             if info.name in scope:
                 raise GraphError(f"import_model: two inputs are called {quoted(info.name)}")
-            declared = tensor_type(info, self.shapes.get(info.name), size)
+            declared = tensor_type(info, self.shapes.get(info.name), self.size)
             if info.name in self.known:
                 array = np.asarray(self.known[info.name])
                 fits = array.ndim == declared.rank and all(
@@ -152,12 +160,12 @@ class _Import:
 
     # -- nodes
 
-    def nodes(self, scope: dict[str, Tensor]) -> None:
-        """The nodes of the model, and in the place of one that calls a function those of the function.
+    def nodes(self, scope: dict[str, Tensor], nodes: Sequence[Any]) -> None:
+        """Nodes of the model, and in the place of one that calls a function those of the function.
 
         Functions may be nested to any depth: a stack holds those that are being expanded, the graph at the bottom.
         """
-        stack = [_Nodes(self.graph.node, scope, opsets(self.model.opset_import))]
+        stack = [_Nodes(nodes, scope, opsets(self.model.opset_import))]
         active: set[Key] = set()
         expanded = 0
         try:

@@ -179,3 +179,7 @@ class Names:
             self._taken.add(found)
             self._found[name] = found
         return self._found[name]
+
+    def found(self) -> Iterable[tuple[str, str]]:
+        """Names of ONNX that were asked for, and their identifiers."""
+        return self._found.items()

@@ -43,7 +43,8 @@ print(b, m(np.eye(3, dtype="float32"), np.array([2, 0])), sep="\\n")
 `gscompile compile net.onnx --out code` prints the graph and what was made of it, and saves the code of every stage.
 On a terminal it shows what it does meanwhile; `--quiet` does not. With `pip install '.[completion]'` and
 `eval "$(register-python-argcomplete gscompile)"` a shell completes the command line.
-`gs.onnx.Backend` is the same behind the interface of `onnx.backend.base`.
+`gs.onnx.Backend` is the same behind the interface of `onnx.backend.base`. `gs.onnx.replace` leaves a model to ONNX Runtime,
+but for its gathers and scatters and what is between them: see [Deploy](deploy.md#onnx-runtime).
 
 ## What becomes of a model
 
