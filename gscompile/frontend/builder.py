@@ -117,7 +117,8 @@ class Builder(ReduceOps):
         """The graph as a ``tvm.tirx.PrimFunc``, which ``tvm.compile`` builds, an IRModule holds and Relax's ``call_tir`` calls.
 
         Its parameters are buffers: inputs, constants, outputs; sizes follow from their shapes.  bfloat16, 8-bit floats and opaque
-        elements are unsigned integers, complex numbers have one more axis of extent 2.
+        elements are unsigned integers, complex numbers have one more axis of extent 2.  Outputs must not overlap inputs.  What a
+        call of a module checks about symbolic sizes is the caller's to keep.
 
         Args:
             target: what it is scheduled for; llvm's, so far.

@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["LegalizeGatherScatter"]
 
 
-def LegalizeGatherScatter(target: Any = None, *, threads: int | None = None) -> Any:  # noqa: N802  (as TVM names passes)
+def LegalizeGatherScatter(target: Any = None, *, threads: int | None = None) -> Any:
     """A pass over an IRModule, to be run before Relax's ``LegalizeOps``; it may stand in a ``tvm.ir.transform.Sequential``.
 
     ``R.take``, ``R.gather_elements``, ``R.gather_nd``, ``R.scatter_elements``, ``R.scatter_nd`` and ``R.index_put`` become

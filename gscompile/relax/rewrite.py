@@ -181,7 +181,9 @@ def _ours(target: Any) -> Any:
     if target is None:
         return resolve("llvm")
     if isinstance(target, tvm.target.Target):
-        known = {k: v for k, v in dict(target.export()).items() if k in ("kind", "mcpu", "mtriple", "mattr", "num-cores")}
+        known = {
+            k: v for k, v in dict(target.export()).items() if k in ("kind", "mcpu", "mtriple", "mattr", "num-cores")
+        }
         target = {k: list(v) if k == "mattr" else v for k, v in known.items()}
         if target["kind"] != "llvm":
             return None
