@@ -131,6 +131,20 @@ def test_bag_with_two_readers() -> None:
     assert operators(ours)[:1] == ["call_tir"] and "exp" in operators(ours)
 
 
+def test_two_kernels_in_one_module() -> None:
+    """Each brings LLVM functions of the same names."""
+
+    def body(bb: Any, x: Any, i: Any, y: Any) -> Any:
+        index = relax.op.expand_dims(i, 1)
+        one = bb.emit(relax.op.scatter_nd(x, bb.emit(index), bb.emit(relax.op.take(x, i, 0)), "add"))
+        other = bb.emit(relax.op.take(y, i, 0))
+        return relax.Tuple([one, other])
+
+    module = program([(("n", 64), "float32"), (("k",), "int64"), (("n", 512), "float32")], body)
+    x, y = RNG.standard_normal((9, 64), "float32"), RNG.standard_normal((9, 512), "float32")
+    check(module, [x, I, y], "gs_take", "gs_take_scatter_nd")
+
+
 def test_left_as_it_is() -> None:
     half = program([(("n", 8), "bfloat16"), (("k",), "int64")], lambda bb, x, i: relax.op.take(x, i, 0))
     assert operators(LegalizeGatherScatter(TARGET)(half)) == ["take"]
