@@ -34,14 +34,16 @@ def _gather_nd(b: Builder, call: Any, args: Sequence[Value], shape: Shape) -> Va
 
 
 def _scatter_elements(b: Builder, call: Any, args: Sequence[Value], shape: Shape) -> Value:
-    return topi.scatter_elements(*args, int(call.attrs.axis), str(call.attrs.reduction))
+    data, index, updates = args
+    return topi.scatter_elements(data, index, updates, int(call.attrs.axis), str(call.attrs.reduction))
 
 
 def _scatter_nd(b: Builder, call: Any, args: Sequence[Value], shape: Shape) -> Value:
     mode = str(call.attrs.reduction)
     if mode not in ("update", "add", "mul", "min", "max"):
         raise ArgumentError(f"scatter_nd: unknown reduction {mode!r}")
-    return b.scatter_nd(*args, reduction=compared("scatter_nd", mode, args[0].dtype), negative=False)
+    data, index, updates = args
+    return b.scatter_nd(data, index, updates, reduction=compared("scatter_nd", mode, data.dtype), negative=False)
 
 
 def _index_put(b: Builder, call: Any, args: Sequence[Value], shape: Shape) -> Value:
