@@ -14,11 +14,13 @@ from typing import Any
 
 from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
+from gscompile.compiler.declarations import reference
 from gscompile.compiler.lower import Lowered, Stats, Summary, lower
+from gscompile.compiler.prim_func import clamped, with_buffers
 from gscompile.compiler.targets import Target, known_code, resolve
 from gscompile.deploy import library as libraries
 from gscompile.deploy.library import Compiled
-from gscompile.errors import ArgumentError, MissingExtraError
+from gscompile.errors import ArgumentError, MissingExtraError, TargetError
 from gscompile.ir import tir as T
 from gscompile.ir.dims import dim_max
 from gscompile.ir.graph import Graph, Value
@@ -211,6 +213,22 @@ class Module(CompiledFunction):
 
     def _bounds_error_of(self, check: int, position: int, number: int, sizes: Mapping[str, int]) -> Exception:
         return bounds_error(self._recipe.graph.values[self._summary.checks[check]], position, number, sizes)
+
+
+def prim_func(
+    graph: Graph, target: Any = "llvm", *, schedule: bool = True, checks: str = "status", threads: int | None = None
+) -> Any:
+    """A graph as one of TVM's functions; see :meth:`gscompile.frontend.builder.Builder.prim_func`."""
+    if checks not in ("status", "clamp"):
+        raise ArgumentError(f'prim_func: checks must be "status" or "clamp"; got {checks!r}')
+    if not schedule:
+        return reference(graph)
+    found = resolve(target)
+    if found.device != "cpu":
+        raise TargetError(f"prim_func: scheduled functions for {found} are not made yet: use target='llvm'")
+    given = clamped(graph) if checks == "clamp" else graph
+    count = threads or found.facts.cores or get_num_threads()
+    return with_buffers(lower(given, found), found, count, checks == "status")
 
 
 def export(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gscompile.build import Module, build
+from gscompile.build import Module, build, prim_func
 from gscompile.errors import GraphError, ShapeError
 from gscompile.frontend.draft import Draft
 from gscompile.frontend.reduce import ReduceOps
@@ -110,6 +110,32 @@ class Builder(ReduceOps):
             GraphError, ShapeError, TargetError.
         """
         return build(self.graph(), target, rules=rules, deterministic=deterministic)
+
+    def prim_func(
+        self, target: Any = "llvm", *, schedule: bool = True, checks: str = "status", threads: int | None = None
+    ) -> Any:
+        """The graph as a ``tvm.tirx.PrimFunc``, which ``tvm.compile`` builds, an IRModule holds and Relax's ``call_tir`` calls.
+
+        Its parameters are buffers: inputs, constants, outputs; sizes follow from their shapes.  bfloat16, 8-bit floats and opaque
+        elements are unsigned integers, complex numbers have one more axis of extent 2.  Outputs must not overlap inputs.  What a
+        call of a module checks about symbolic sizes is the caller's to keep.
+
+        Args:
+            target: what it is scheduled for; llvm's, so far.
+            schedule: with it, the loops that ``build`` compiles.  Without, the plain function that ``te.create_prim_func`` makes
+                of the tensor expressions, for TVM's own ``Schedule``: its gathers clamp and its scatters drop what is out of
+                range.
+            checks: of a scheduled one; ``"status"``: a last parameter, int64 of 1 + 2 * (number of checks), says what was found
+                out of range: its first number is not 0 where a check failed, and the outputs may hold anything then; after it,
+                for each check, the first place in its index tensor, row-major, and the value there.  ``"clamp"``: no such
+                parameter; a gather clamps an index out of range, and a scatter drops its point.
+            threads: that share the work, one per core of the target by default.
+
+        Raises:
+            ArgumentError: no such ``checks``.  TargetError: the target is not llvm, or the graph is so long that it is compiled
+            in parts.
+        """
+        return prim_func(self.graph(), target, schedule=schedule, checks=checks, threads=threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise GraphError(f"builder {self.name!r} is not copied or pickled, but what it gives is: graph() and build()")

@@ -142,7 +142,7 @@ def hidden(x: Expr) -> Expr:
 
 
 def opaque(x: Expr) -> Expr:
-    """An int64 that on llvm the code generator does not look through either; see :func:`_opaque_to_llvm`."""
+    """An int64 that on llvm the code generator does not look through either; see :func:`for_llvm`."""
     return tirx.BitwiseXor(tirx.BitwiseXor(x, _OPAQUE_MARK), _OPAQUE_MARK)
 
 
@@ -392,6 +392,11 @@ def address_of(buf: Buffer, *indices: Expr) -> Expr:
     return tirx.address_of(load(buf, *indices))
 
 
+def begin_of(buf: Buffer, pointer: Var) -> Expr:
+    """The address of a buffer's first element, as a pointer of another's type."""
+    return tirx.reinterpret(pointer.ty, address_of(buf, *(const(0) for _ in buf.shape)))
+
+
 # -- statements -------------------------------------------------------------------------------------------------------
 
 Body: TypeAlias = Callable[[Var], Stmt]
@@ -518,6 +523,12 @@ def _on_device(body: Stmt, device_type: int) -> Stmt:
     return body
 
 
+def buffer_func(name: str, buffers: Sequence[Buffer], body: Stmt) -> PrimFunc:
+    """A function whose parameters are tensors, which never overlap."""
+    f = tirx.PrimFunc(list(buffers), body)
+    return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True)
+
+
 def private_func(params: Sequence[Var], body: Stmt, device_type: int) -> PrimFunc:
     """A function that only others of its module call, see :func:`call_function`; otherwise as :func:`prim_func`."""
     # TVM leaves a function with a number that says whether a parallel loop has failed
@@ -607,35 +618,37 @@ CPU_PIPELINE = "gscompile.cpu"
 register_tir_pipeline(CPU_PIPELINE, _cpu_pipeline)
 
 
-def wraps_around(func: PrimFunc) -> bool:
+def wraps_around(x: PrimFunc | Stmt) -> bool:
+    """Whether one of the loops of a function, or a statement, does; see :func:`counter_wraps`."""
+    return _walk(x, (tirx.For, counter_wraps))
+
+
+def counter_wraps(loop: Any) -> bool:
     """Whether a loop with branches computes with its counter's remainder, its bits, or the counter as a narrower integer."""
 
     def over(x: Any, variables: Any) -> bool:
         return _walk(x, (tirx.Var, lambda v: v in variables))
 
-    def in_loop(loop: Any) -> bool:
-        counters = {loop.loop_var}
+    counters = {loop.loop_var}
 
-        def bound(x: Any) -> bool:
-            if over(x.value, counters):
-                counters.add(x.var)
-            return False
+    def bound(x: Any) -> bool:
+        if over(x.value, counters):
+            counters.add(x.var)
+        return False
 
-        def wraps(x: Any) -> bool:
-            if isinstance(x, tirx.Cast):
-                to, of = (dtype_of(e).lstrip("u") for e in (x, x.value))
-                if not (to.startswith("int") and of.startswith("int") and int(to[3:]) < int(of[3:])):
-                    return False
-            elif isinstance(x, tirx.FloorMod | tirx.Mod) and not isinstance(x.b, tirx.IntImm):
+    def wraps(x: Any) -> bool:
+        if isinstance(x, tirx.Cast):
+            to, of = (dtype_of(e).lstrip("u") for e in (x, x.value))
+            if not (to.startswith("int") and of.startswith("int") and int(to[3:]) < int(of[3:])):
                 return False
-            return over(x, counters)
-
-        if not _walk(loop.body, (tirx.IfThenElse, lambda _: True), (ir.Call, lambda x: as_choice(x) is not None)):
+        elif isinstance(x, tirx.FloorMod | tirx.Mod) and not isinstance(x.b, tirx.IntImm):
             return False
-        binds = ((tirx.Let, tirx.Bind), bound)
-        return _walk(loop.body, binds, ((tirx.FloorMod, tirx.Mod, tirx.BitwiseAnd, tirx.Cast), wraps), order="pre")
+        return over(x, counters)
 
-    return _walk(func, (tirx.For, in_loop))
+    if not _walk(loop.body, (tirx.IfThenElse, lambda _: True), (ir.Call, lambda x: as_choice(x) is not None)):
+        return False
+    binds = ((tirx.Let, tirx.Bind), bound)
+    return _walk(loop.body, binds, ((tirx.FloorMod, tirx.Mod, tirx.BitwiseAnd, tirx.Cast), wraps), order="pre")
 
 
 def _walk(x: Any, *looks: tuple[Any, Callable[[Any], bool]], order: str = "post") -> bool:
@@ -716,7 +729,7 @@ def parallel_launch() -> int:
     return ctypes.cast(library.TVMBackendParallelLaunch, ctypes.c_void_p).value or 0
 
 
-def _opaque_to_llvm(func: PrimFunc) -> PrimFunc:
+def for_llvm(func: PrimFunc) -> PrimFunc:
     """A function whose :func:`opaque` numbers pass through an empty piece of assembly, constants before anything else."""
 
     def marked(x: Any) -> bool:
@@ -747,7 +760,7 @@ def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
         pipeline: the name of TVM's lowering, as registered.
     """
     if pipeline == CPU_PIPELINE:
-        mod = tvm.IRModule({name: _announced(_opaque_to_llvm(f)) for name, f in mod.functions.items()})
+        mod = tvm.IRModule({name: _announced(for_llvm(f)) for name, f in mod.functions.items()})
         if any(wraps_around(f) for f in mod.functions.values()):
             with _llvm_options:
                 return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)

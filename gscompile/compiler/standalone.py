@@ -1,0 +1,73 @@
+"""A function that TVM's default pipeline compiles as ours compiles it.
+
+What is emitted for a graph is lowered here by the passes that gscompile's own pipeline runs.  Those that only the default one
+has must then leave it alone:
+
+- CommonSubexprElim puts the definition of an expression that stands in several nests into one of them, so that others use what
+  is not defined.  It takes no expression that contains a call, so that every variable is read through a ``reinterpret`` to its
+  own type, of which no instruction is made.
+- UnrollLoop counts steps in 32 bits, and unrolls any loop where they overflow: extents are read like that, too.
+- LLVM 22.1 vectorises some loops wrongly, see :func:`gscompile.ir.tir.wraps_around`; the option against it is not the
+  function's to give, and the counters of these loops pass through an empty piece of assembly instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import ir, s_tir, tirx
+
+from gscompile.ir import tir as T
+from gscompile.ir.tir import Expr, PrimFunc, Stmt
+
+_REINTERPRET = ir.Op.get("tirx.reinterpret")
+
+
+def standalone(func: PrimFunc, target: Any) -> Stmt:
+    """The body of a function of addresses and numbers, for TVM's default pipeline.
+
+    Args:
+        target: TVM's, for which it is lowered.
+    """
+    passes = [
+        s_tir.transform.StmtSimplify(),
+        tirx.transform.FlattenBuffer(),
+        tirx.transform.NarrowDataType(32),
+        tirx.transform.VectorizeLoop(True),
+        s_tir.transform.RewriteUnsafeSelect(),
+    ]
+    func = T.for_llvm(_with_opaque_counters(func))
+    with target:
+        lowered = tvm.ir.transform.Sequential(passes)(tvm.IRModule({"main": func}))["main"]
+    return _hidden(lowered.body)
+
+
+def _hidden(body: Stmt) -> Stmt:
+    """Numbers read through calls that compute nothing."""
+
+    def call(x: Expr) -> Expr:
+        return ir.Call(_REINTERPRET, [x], ret_ty=x.ty)
+
+    def read(v: Any, defines: int) -> Any:
+        return call(v) if isinstance(v.ty, ir.PrimType) and not defines else v
+
+    def loop(s: Any) -> Any:
+        serial = s.kind == tirx.ForKind.SERIAL and isinstance(s.extent, tirx.IntImm)
+        return tirx.For(s.loop_var, s.min, call(s.extent), s.kind, s.body, s.thread_binding) if serial else s
+
+    return tvm_ffi.structural_map(body, (tirx.For, loop), (tirx.Var, read))
+
+
+def _with_opaque_counters(func: PrimFunc) -> PrimFunc:
+    """The innermost loops that LLVM would vectorise wrongly count with numbers of which it knows nothing."""
+
+    def opaque(loop: Any) -> Any:
+        if loop.kind != tirx.ForKind.SERIAL or not T.counter_wraps(loop) or T.wraps_around(loop.body):
+            return loop
+        counter = T.var(f"{loop.loop_var.name}_")
+        body = T.seq(T.bind(loop.loop_var, T.opaque(counter)), loop.body)
+        return tirx.For(counter, loop.min, loop.extent, loop.kind, body, None)
+
+    return func.with_body(tvm_ffi.structural_map(func.body, (tirx.For, opaque)))
