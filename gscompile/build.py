@@ -16,6 +16,7 @@ from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
 from gscompile.compiler.lower import Lowered, Stats, Summary, lower
 from gscompile.compiler.targets import Target, known_code, resolve
+from gscompile.compiler.targets.freestanding import Freestanding
 from gscompile.deploy import library as libraries
 from gscompile.deploy.library import Compiled
 from gscompile.errors import ArgumentError, MissingExtraError
@@ -171,10 +172,16 @@ class Module(CompiledFunction):
         return written
 
     def export(
-        self, path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+        self,
+        path: str | Path,
+        *,
+        cpu: Sequence[str] = (),
+        prefix: str = "",
+        cc: str | None = None,
+        freestanding: bool = False,
     ) -> list[Path]:
         """Write a library for C, C++ and :func:`gscompile.load`, and a header beside it; see :func:`export`."""
-        return export([self], path, cpu=cpu, prefix=prefix, cc=cc)
+        return export([self], path, cpu=cpu, prefix=prefix, cc=cc, freestanding=freestanding)
 
     @property
     def _code(self) -> Code:
@@ -187,12 +194,13 @@ class Module(CompiledFunction):
     def _library(self) -> Any:
         return self._code.library
 
-    def _for_cpus(self, names: Sequence[str]) -> list[Compiled]:
+    def _for_cpus(self, names: Sequence[str], freestanding: bool) -> list[Compiled]:
         """It for each of these CPUs, or for its own."""
-        made = [(self._recipe, self._code)] if not names else []
-        for name in names:
-            attributes = {**self._recipe.target.attributes, "kind": self._recipe.target.kind, "mcpu": name}
-            recipe = replace(self._recipe, target=resolve(attributes))
+        made = [(self._recipe, self._code)] if not names and not freestanding else []
+        for name in names or [""] * freestanding:
+            target = self._recipe.target
+            attributes = {**target.attributes, "kind": target.kind, **({"mcpu": name} if name else {})}
+            recipe = replace(self._recipe, target=Freestanding.of(attributes) if freestanding else resolve(attributes))
             made.append((recipe, recipe.code()))
         # one interface for all of them
         largest = reduce(dim_max, (code.lowered.summary.stats.workspace_bytes for _, code in made))
@@ -214,7 +222,13 @@ class Module(CompiledFunction):
 
 
 def export(
-    modules: Sequence[Module], path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+    modules: Sequence[Module],
+    path: str | Path,
+    *,
+    cpu: Sequence[str] = (),
+    prefix: str = "",
+    cc: str | None = None,
+    freestanding: bool = False,
 ) -> list[Path]:
     """Write modules as one library, which needs libc, libm and threads, and nothing of TVM or Python.
 
@@ -228,6 +242,8 @@ def export(
             and ``v4`` stand for ``x86-64-v2`` and so on.  By default the CPU that the modules were built for.
         prefix: of all names in C, so that libraries that are linked together do not clash.
         cc: the C compiler's command: by default $CC or ``cc``, and ``TRIPLE-gcc`` for another system.
+        freestanding: a static library or an object file that needs no system: one thread, no storage but the stack and what
+            the caller gives, no symbols but memcpy, memmove, memset, memcmp and those of libm.
 
     Returns:
         the library and the header.
@@ -239,7 +255,9 @@ def export(
     if not modules:
         raise ArgumentError("export: a module is needed")
     names = [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
-    graphs = [m._for_cpus(names) for m in modules]
+    for m in modules:
+        libraries.require_exported(m._recipe.target, Path(path), freestanding, len(names))
+    graphs = [m._for_cpus(names, freestanding) for m in modules]
     order = sorted(range(len(graphs[0])), key=lambda k: -graphs[0][k].target.facts.vector_bytes)
     return libraries.export(
         [[each[k] for k in order] for each in graphs],
@@ -247,6 +265,7 @@ def export(
         levels=[names[k] for k in order] if len(names) > 1 else [""],
         prefix=prefix,
         cc=cc,
+        freestanding=freestanding,
     )
 
 

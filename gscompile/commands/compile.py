@@ -41,6 +41,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", default="", help="of the library: of all its names in C")
     parser.add_argument("--cc", help="of the library: the C compiler's command")
     parser.add_argument(
+        "--freestanding",
+        action="store_true",
+        help="of the library: for firmware: no threads, no storage but what the caller gives, nothing of a libc",
+    )
+    parser.add_argument(
         "--target", default="llvm", help='llvm (this CPU), cuda, or JSON: \'{"kind": "cuda", "arch": "sm_90"}\''
     )
     parser.add_argument("--out", metavar="DIR", help="save the code of every stage here")
@@ -101,7 +106,14 @@ def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Sh
 
         tell("linking")
         cpus = [name for name in options.cpu.split(",") if name]
-        written = export(modules, options.output, cpu=cpus, prefix=options.prefix, cc=options.cc)
+        written = export(
+            modules,
+            options.output,
+            cpu=cpus,
+            prefix=options.prefix,
+            cc=options.cc,
+            freestanding=options.freestanding,
+        )
         tell("")
         print("", *(f"wrote {path}" for path in written), sep="\n")
 

@@ -15,8 +15,8 @@ from gscompile.compiler.lower import Summary
 from gscompile.compiler.targets import Target
 from gscompile.compiler.targets.create import architecture
 from gscompile.deploy import text
-from gscompile.deploy.features import needed
-from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, source
+from gscompile.deploy.features import Feature, needed
+from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, public, source
 from gscompile.deploy.toolchain import Toolchain
 from gscompile.errors import ArgumentError, TargetError
 from gscompile.ir import tir as T
@@ -50,6 +50,7 @@ def export(
     levels: Sequence[str] = ("",),
     prefix: str = "",
     cc: str | None = None,
+    freestanding: bool = False,
 ) -> list[Path]:
     """Write a library and its header; see :meth:`gscompile.build.Module.export`.
 
@@ -58,20 +59,15 @@ def export(
         levels: names of CPUs, the best first.
     """
     to = Path(path)
-    kind = SUFFIXES.get(to.suffix)
-    if kind is None:
-        raise ArgumentError(f"export: a path that ends in {', '.join(SUFFIXES)} is needed; got {str(path)!r}")
+    kind = SUFFIXES[to.suffix]
     first = graphs[0][0]
-    if first.target.device != "cpu":
-        raise TargetError(f"export: libraries for {first.target} are not made yet: use target='llvm'")
     named = [c[0].graph.name for c in graphs]
     if len(set(named)) < len(named):
         raise ArgumentError(f"export: each graph needs a name of its own; got {', '.join(named)}")
     triple = str(first.target.tvm.attrs.get("mtriple", ""))
     tools = Toolchain.find(triple, cc)
     stem = text.identifier(prefix + to.stem)
-    here = architecture(triple or T.host_triple())
-    found = tuple(Level(name, needed(c.target.tvm, here)) for name, c in zip(levels, graphs[0], strict=True))
+    found = tuple(Level(name, _features(c.target, freestanding)) for name, c in zip(levels, graphs[0], strict=True))
     functions = [_function(each[0], prefix) for each in graphs]
     versions = {package: installed(package) for package in ("gscompile", "apache-tvm")}
     says = Manifest(
@@ -86,11 +82,9 @@ def export(
         folder = Path(name)
         files = _objects(graphs, functions, tools, folder)
         constants = _constants(functions, folder)
-        (folder / "library.c").write_text(source(functions, found, stem, says) + constants)
-        tools.compile("library.c", "library.o", folder)
-        public = [f"{stem}_lacks", f"{stem}_use_launcher"]
-        public += [f"{f.name}{end}" for f in functions for end in ("", "_workspace", "_kernel", "_explain")]
-        tools.join(["library.o", *files], "all.o", public, folder)
+        (folder / "library.c").write_text(source(functions, found, stem, says, freestanding) + constants)
+        tools.compile("library.c", "library.o", folder, freestanding)
+        tools.join(["library.o", *files], "all.o", public(functions, stem, freestanding), folder)
         made = "all.o"
         if kind != "object":
             made = to.name
@@ -98,10 +92,42 @@ def export(
         data = sealed((folder / made).read_bytes())
     beside = to.with_suffix(".h")
     _write(to, data)
-    _write(
-        beside, header(functions, f"{stem.upper()}_H", f"Made by {', '.join(map(' '.join, versions.items()))}").encode()
-    )
+    made_by = f"Made by {', '.join(map(' '.join, versions.items()))}"
+    _write(beside, header(functions, stem, made_by).encode())
     return [to, beside]
+
+
+def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) -> None:
+    """Make sure that there are libraries of this kind.
+
+    Args:
+        cpus: of how many it has the code, beyond that of its target.
+
+    Raises:
+        ArgumentError: the path or the options make no sense.  TargetError: there are none for this target.
+    """
+    if path.suffix not in SUFFIXES:
+        raise ArgumentError(f"export: a path that ends in {', '.join(SUFFIXES)} is needed; got {str(path)!r}")
+    if target.device != "cpu":
+        raise TargetError(f"export: libraries for {target} are not made yet: use target='llvm'")
+    if not freestanding:
+        return
+    if SUFFIXES[path.suffix] == "shared":
+        raise ArgumentError("export: a freestanding library is linked into a program: its path ends in .a or .o")
+    if cpus > 1 and not _tells_features(target):
+        raise ArgumentError("export: without a system only x86's CPUs say what they have: name one in cpu=")
+
+
+def _features(target: Target, freestanding: bool) -> tuple[Feature, ...]:
+    """What the CPU is asked for before code runs."""
+    here = architecture(str(target.tvm.attrs.get("mtriple", "")) or T.host_triple())
+    return () if freestanding and not _tells_features(target) else needed(target.tvm, here)
+
+
+def _tells_features(target: Target) -> bool:
+    """Whether a CPU says itself, without a system, what it has."""
+    triple = str(target.tvm.attrs.get("mtriple", "")) or T.host_triple()
+    return architecture(triple) in ("x86_64", "i386")
 
 
 def _function(c: Compiled, prefix: str) -> Function:

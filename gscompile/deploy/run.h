@@ -1,16 +1,14 @@
-/* What every exported library has beside its kernels.  Before it stand public.h and _launch.h; after it, what is generated. */
+/* What every exported library has beside its kernels.  Before it stand public.h and what the library has of its system: _launch.h and
+ * hosted.h, or freestanding.h; after it, what is generated. */
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#elif defined(__aarch64__) && defined(__linux__)
+#elif defined(__aarch64__) && defined(__linux__) && __STDC_HOSTED__
 #include <sys/auxv.h>
 #endif
 
 #define GS_PUBLIC __attribute__((visibility("default")))
+#define GS_INLINE static inline __attribute__((unused)) /* not every graph calls it */
 
 /* -- what compiled code calls ------------------------------------------------------------------------------------------------ */
 
@@ -24,51 +22,9 @@ typedef struct {
 } GsAny; /* TVMFFIAny */
 
 typedef int (*GsKernel)(void *self, GsAny *args, int32_t count, GsAny *result);
-typedef int (*GsLaunch)(GsBody body, void *data, int tasks);
-
-static _Atomic(GsLaunch) gs_elsewhere; /* the launcher of the process that has loaded this library, for kernels that it calls itself */
-
-static int gs_start(GsBody body, void *data, int tasks) {
-    GsLaunch elsewhere = gs_call == NULL ? atomic_load(&gs_elsewhere) : NULL;
-    return elsewhere != NULL ? elsewhere(body, data, tasks) : gs_launch(body, data, tasks);
-}
-
-static void *gs_allocate(uint64_t bytes) { return aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64)); }
-
-static void *gs_allocate_for_kernel(int device_type, int device, uint64_t bytes, int code, int bits) {
-    (void)device_type, (void)device, (void)code, (void)bits;
-    return gs_allocate(bytes);
-}
-
-static int gs_free_for_kernel(int device_type, int device, void *pointer) {
-    (void)device_type, (void)device;
-    free(pointer);
-    return 0;
-}
-
-GsLaunch __TVMBackendParallelLaunch = gs_start;
-void *(*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int) = gs_allocate_for_kernel;
-int (*__TVMBackendFreeWorkspace)(int, int, void *) = gs_free_for_kernel;
 
 void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **parts, int count);
 void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **parts, int count) { (void)kind, (void)parts, (void)count; }
-
-/* -- threads ----------------------------------------------------------------------------------------------------------------- */
-
-static pthread_once_t gs_once = PTHREAD_ONCE_INIT;
-static int gs_cores = 1;
-
-static void gs_set_up(void) {
-#ifdef __linux__
-    cpu_set_t all;
-    if (sched_getaffinity(0, sizeof all, &all) == 0)
-        gs_cores = CPU_COUNT(&all);
-    else
-        gs_cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-#endif
-    gs_own.limit = gs_cores - 1;
-    pthread_atfork(NULL, NULL, gs_forked);
-}
 
 /* -- the CPU ----------------------------------------------------------------------------------------------------------------- */
 
@@ -90,7 +46,7 @@ static int gs_has(const GsFeature *f) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & f->state) == f->state;
-#elif defined(__aarch64__) && defined(__linux__)
+#elif defined(__aarch64__) && defined(__linux__) && __STDC_HOSTED__
     return (int)(getauxval(AT_HWCAP) >> f->bit & 1);
 #else
     (void)f;
@@ -107,14 +63,6 @@ static const GsFeature *gs_lacks(const GsFeature *f) {
 }
 
 /* -- errors ------------------------------------------------------------------------------------------------------------------ */
-
-__attribute__((format(printf, 2, 3))) static void gs_say(gs_error *e, const char *format, ...) {
-    size_t n = strlen(e->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(e->text + n, sizeof e->text - n, format, args);
-    va_end(args);
-}
 
 static void gs_say_list(gs_error *e, const char *open, const int64_t *numbers, int count, const char *close) {
     gs_say(e, "%s", open);
@@ -185,19 +133,19 @@ static void gs_out_of_range(gs_error *e, const GsFound *f) {
 
 /* -- sizes ------------------------------------------------------------------------------------------------------------------- */
 
-static inline int64_t gs_add(int64_t a, int64_t b, int *bad) {
+GS_INLINE int64_t gs_add(int64_t a, int64_t b, int *bad) {
     int64_t c = 0;
     *bad |= __builtin_add_overflow(a, b, &c);
     return c;
 }
 
-static inline int64_t gs_mul(int64_t a, int64_t b, int *bad) {
+GS_INLINE int64_t gs_mul(int64_t a, int64_t b, int *bad) {
     int64_t c = 0;
     *bad |= __builtin_mul_overflow(a, b, &c);
     return c;
 }
 
-static inline int64_t gs_div(int64_t a, int64_t b, int *bad) {
+GS_INLINE int64_t gs_div(int64_t a, int64_t b, int *bad) {
     if (b == 0 || (b == -1 && a == INT64_MIN)) {
         *bad = 1;
         return 0;
@@ -205,8 +153,8 @@ static inline int64_t gs_div(int64_t a, int64_t b, int *bad) {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static inline int64_t gs_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t gs_min(int64_t a, int64_t b) { return a < b ? a : b; }
+GS_INLINE int64_t gs_max(int64_t a, int64_t b) { return a > b ? a : b; }
+GS_INLINE int64_t gs_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* -- calls ------------------------------------------------------------------------------------------------------------------- */
 
@@ -226,7 +174,7 @@ typedef struct {
 } GsGraph;
 
 /* Calls a kernel that takes constants after its inputs. */
-static inline int gs_with_constants(GsKernel kernel, int inputs, const void *const *constants, int count, GsAny *all, GsAny *args, int32_t given,
+GS_INLINE int gs_with_constants(GsKernel kernel, int inputs, const void *const *constants, int count, GsAny *all, GsAny *args, int32_t given,
                              GsAny *result) {
     memcpy(all, args, sizeof(GsAny) * (size_t)inputs);
     for (int k = 0; k < count; ++k)
@@ -275,32 +223,24 @@ static int gs_run(const GsGraph *g, GsKernel kernel, const GsArray *arrays, cons
         return GS_ARGUMENT;
     if (options == NULL)
         options = &defaults;
-    pthread_once(&gs_once, gs_set_up);
-    void *scratch = options->workspace, *own = NULL;
-    if (workspace > 0 && scratch == NULL && (scratch = own = gs_allocate((uint64_t)workspace)) == NULL)
-        GS_FAIL(error, GS_MEMORY, "%s: there is no room for %lld bytes of scratch memory", g->name, (long long)workspace);
-    if ((uintptr_t)scratch % 64 != 0)
+    if ((uintptr_t)options->workspace % 64 != 0)
         GS_FAIL(error, GS_ARGUMENT, "%s: workspace is not aligned to 64 bytes", g->name);
-    GsPool pool = {options->parallel_for, options->context, 0};
-    GsCall call = {options->parallel_for != NULL ? &pool : NULL, options->threads > 0 ? options->threads : gs_cores};
-    if (call.threads > 4096)
-        call.threads = 4096;
+    GsVisit visit;
+    if (!gs_enter(&visit, options, workspace))
+        GS_FAIL(error, GS_MEMORY, "%s: there is no room for %lld bytes of scratch memory", g->name, (long long)workspace);
     for (int k = 0; k < g->inputs; ++k)
         (arg++)->is.pointer = arrays[k].at;
     for (int k = 0; k < g->outputs; ++k)
         (arg++)->is.pointer = arrays[g->inputs + k].at;
     (arg++)->is.pointer = status;
-    (arg++)->is.pointer = scratch;
+    (arg++)->is.pointer = visit.scratch;
     for (int k = 0; k < g->sizes; ++k)
         (arg++)->is.number = size[k];
-    (arg++)->is.number = call.threads;
+    (arg++)->is.number = visit.threads;
     (arg++)->is.number = flags;
-    const GsCall *before = gs_call;
-    gs_call = &call;
     status[0] = 0;
     int code = kernel(NULL, args, (int32_t)(arg - args), &result);
-    gs_call = before;
-    free(own);
+    gs_leave(&visit);
     if (code != 0)
         GS_FAIL(error, GS_FAILED, "%s: a kernel has failed", g->name);
     if (g->checks == 0 || status[0] == 0)

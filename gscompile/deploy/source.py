@@ -106,11 +106,16 @@ class Function:
         return f"/* {self.name}\n *\n{body}\n *\n * Returns a gs_code; error may be NULL. */"
 
 
-def header(functions: Sequence[Function], guard: str, made_by: str) -> str:
+def header(functions: Sequence[Function], stem: str, made_by: str) -> str:
     """The library's header."""
+    guard = f"{stem.upper()}_H"
     public = (HERE / "public.h").read_text()
     declared = []
     for f in functions:
+        if isinstance(f.interface.workspace, int):
+            declared.append(
+                f"enum {{ {f.name.upper()}_WORKSPACE = {f.interface.workspace} }}; /* bytes, for any sizes */\n"
+            )
         declared.append(f"{f.comment()}\nint {f.name}({f.parameters()});\n")
         declared.append(
             f"/* Bytes of scratch memory that {f.name} takes; -1 where sizes are wrong. */\n"
@@ -123,18 +128,26 @@ def header(functions: Sequence[Function], guard: str, made_by: str) -> str:
     )
 
 
-def source(functions: Sequence[Function], levels: Sequence[Level], stem: str, manifest: bytes) -> str:
+def source(
+    functions: Sequence[Function], levels: Sequence[Level], stem: str, manifest: bytes, freestanding: bool
+) -> str:
     """The library's own C file."""
+    system = [HERE / "freestanding.h"] if freestanding else [LAUNCH, HERE / "hosted.h"]
     parts = [
         "#define _GNU_SOURCE\n",
-        (HERE / "public.h").read_text(),
-        LAUNCH.read_text(),
-        (HERE / "run.h").read_text(),
+        *(file.read_text() for file in (HERE / "public.h", *system, HERE / "run.h")),
         f"__attribute__((used)) static const unsigned char gs_manifest[] = {{{text.bytes_of(manifest)}}};\n",
-        _levels(levels, stem),
+        _levels(levels),
     ]
     parts += [_function(f, levels, number) for number, f in enumerate(functions)]
-    return "\n".join(parts)
+    return "\n".join(parts if freestanding else [*parts, _for_loaders(functions, levels, stem)])
+
+
+def public(functions: Sequence[Function], stem: str, freestanding: bool) -> list[str]:
+    """The library's symbols."""
+    own = [] if freestanding else [f"{stem}_lacks", f"{stem}_use_launcher"]
+    ends = ("", "_workspace") if freestanding else ("", "_workspace", "_kernel", "_explain")
+    return [*own, *(f"{f.name}{end}" for f in functions for end in ends)]
 
 
 def constant_name(number: int, constant: int) -> str:
@@ -147,7 +160,7 @@ def kernel_symbol(name: str, level: int) -> str:
     return f"gs_kernel_{name}_{level}"
 
 
-def _levels(levels: Sequence[Level], stem: str) -> str:
+def _levels(levels: Sequence[Level]) -> str:
     lists = []
     for k, level in enumerate(levels):
         rows = ", ".join(f"{{{text.string(f.name)}, {f.leaf}, {f.word}, {f.bit}, {f.state}}}" for f in level.features)
@@ -172,17 +185,39 @@ def _levels(levels: Sequence[Level], stem: str) -> str:
                 atomic_store(&known, level = gs_find_level() + 1);
             return level - 1;
         }}
+        """
+    )
 
-        /* For who loads this library: what the CPU lacks, NULL for nothing; who runs tasks of kernels called directly. */
+
+def _for_loaders(functions: Sequence[Function], levels: Sequence[Level], stem: str) -> str:
+    """What a process calls that loads the library and runs its kernels itself."""
+    count = len(levels)
+    parts = [
+        f"""
+        /* What the CPU lacks, NULL for nothing. */
         GS_PUBLIC const char *{stem}_lacks(void);
         GS_PUBLIC const char *{stem}_lacks(void) {{
-            return gs_level() < {len(levels)} ? NULL : gs_lacks(gs_levels[{len(levels) - 1}])->name;
+            return gs_level() < {count} ? NULL : gs_lacks(gs_levels[{count} - 1])->name;
         }}
 
+        /* Who runs tasks of kernels that are called directly. */
         GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher);
         GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher) {{ atomic_store(&gs_elsewhere, launcher); }}
         """
-    )
+    ]
+    parts += [
+        f"""
+        GS_PUBLIC GsKernel {f.name}_kernel(void);
+        GS_PUBLIC GsKernel {f.name}_kernel(void) {{ return gs_level() < {count} ? gs_kernels_{number}[gs_level()] : NULL; }}
+
+        GS_PUBLIC void {f.name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error);
+        GS_PUBLIC void {f.name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error) {{
+            gs_explain_{number}(check, at, number, size, error);
+        }}
+        """
+        for number, f in enumerate(functions)
+    ]
+    return "\n".join(map(dedent, parts))
 
 
 def _function(f: Function, levels: Sequence[Level], number: int) -> str:
@@ -230,14 +265,6 @@ def _function(f: Function, levels: Sequence[Level], number: int) -> str:
             int bad = 0;
             const int64_t size[] = {{{size_list}}};
             return gs_workspace_{number}(size, &bad);
-        }}
-
-        GS_PUBLIC GsKernel {name}_kernel(void);
-        GS_PUBLIC GsKernel {name}_kernel(void) {{ return gs_level() < {nlevels} ? gs_kernels_{number}[gs_level()] : NULL; }}
-
-        GS_PUBLIC void {name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error);
-        GS_PUBLIC void {name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error) {{
-            gs_explain_{number}(check, at, number, size, error);
         }}
 
         GS_PUBLIC int {name}({parameters});

@@ -700,6 +700,35 @@ def _announced(func: PrimFunc) -> PrimFunc:
     return func.with_body(import_llvm(_TASKS, tvm_ffi.structural_map(func.body, (tirx.For, announced), order="post")))
 
 
+def without_threads(func: PrimFunc) -> PrimFunc:
+    """A function whose parallel loops are serial."""
+
+    def serial(x: Any) -> Any:
+        if x.kind != tirx.ForKind.PARALLEL:
+            return x
+        return tirx.For(x.loop_var, x.min, x.extent, tirx.ForKind.SERIAL, x.body, None)
+
+    return func.with_body(tvm_ffi.structural_map(func.body, (tirx.For, serial), order="post"))
+
+
+STACK_BYTES = 1024
+"""Of a local buffer that TVM puts on the stack; larger ones, and those whose size is not known, it asks the system for."""
+
+
+def beyond_stack(func: PrimFunc) -> str | None:
+    """A local buffer of a function that TVM would not put on the stack."""
+    found: list[str] = []
+
+    def beyond(x: Any) -> bool:
+        size = constant_value(simplify(size_of(x.buffer)))
+        if size is None or size > STACK_BYTES:
+            found.append(str(x.buffer.name))
+        return bool(found)
+
+    _walk(func.body, (tirx.AllocBuffer, beyond))
+    return found[0] if found else None
+
+
 def load_library(path: str) -> Any:
     """The functions of a shared library that was linked of compiled code; it stays loaded as long as one of them is there."""
     return tvm_ffi.load_module(path, keep_module_alive=False)
