@@ -237,7 +237,8 @@ def export(
 
     Args:
         modules: for one system; each has a name of its own.
-        path: ``.so`` for a shared library, ``.a`` for a static one, ``.o`` for an object file.
+        path: ``.so`` for a shared library, ``.a`` for a static one, ``.o`` for an object file, ``.wasm`` for a
+            module of WebAssembly.
         cpu: LLVM's names of CPUs, of which the best one that the machine has is chosen when the library is used; ``v2``, ``v3``
             and ``v4`` stand for ``x86-64-v2`` and so on.  By default the CPU that the modules were built for.
         prefix: of all names in C, so that libraries that are linked together do not clash.
@@ -255,6 +256,7 @@ def export(
     if not modules:
         raise ArgumentError("export: a module is needed")
     names = [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
+    freestanding = freestanding or libraries.is_webassembly(modules[0]._recipe.target)
     for m in modules:
         libraries.require_exported(m._recipe.target, Path(path), freestanding, len(names))
     graphs = [m._for_cpus(names, freestanding) for m in modules]

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-void *memcpy(void *to, const void *from, size_t bytes);
-void *memset(void *to, int byte, size_t bytes);
+#define memcpy __builtin_memcpy
+#define memset __builtin_memset
 
 static void gs_put(gs_error *e, size_t *at, char c) {
     if (*at + 1 < sizeof e->text)
@@ -65,3 +65,23 @@ static int gs_enter(GsVisit *v, const gs_options *options, int64_t workspace) {
 
 /* After it. */
 static void gs_leave(GsVisit *v) { (void)v; }
+
+#ifdef __wasm__
+/* The product of numbers of 128 bits, which LLVM's code for WebAssembly calls. */
+typedef union {
+    __int128 whole;
+    struct {
+        uint64_t low, high;
+    } half;
+} GsWide;
+
+__int128 __multi3(__int128 a, __int128 b);
+__int128 __multi3(__int128 a, __int128 b) {
+    GsWide x = {a}, y = {b}, product;
+    uint64_t x0 = (uint32_t)x.half.low, x1 = x.half.low >> 32, y0 = (uint32_t)y.half.low, y1 = y.half.low >> 32;
+    uint64_t low = x0 * y0, middle = x1 * y0 + (low >> 32), rest = x0 * y1 + (uint32_t)middle;
+    product.half.low = rest << 32 | (uint32_t)low;
+    product.half.high = x1 * y1 + (middle >> 32) + (rest >> 32) + x.half.low * y.half.high + x.half.high * y.half.low;
+    return product.whole;
+}
+#endif

@@ -18,6 +18,7 @@ from gscompile.deploy import text
 from gscompile.deploy.features import Feature, needed
 from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, public, source
 from gscompile.deploy.toolchain import Toolchain
+from gscompile.deploy.webassembly import WebAssembly
 from gscompile.errors import ArgumentError, TargetError
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
@@ -25,7 +26,7 @@ from gscompile.runtime import arrays
 from gscompile.runtime.interface import Interface
 from gscompile.runtime.manifest import Entry, Manifest, sealed
 
-SUFFIXES = {".so": "shared", ".a": "archive", ".o": "object"}
+SUFFIXES = {".so": "shared", ".a": "archive", ".o": "object", ".wasm": "module"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def export(
     if len(set(named)) < len(named):
         raise ArgumentError(f"export: each graph needs a name of its own; got {', '.join(named)}")
     triple = str(first.target.tvm.attrs.get("mtriple", ""))
-    tools = Toolchain.find(triple, cc)
+    tools = (WebAssembly if is_webassembly(first.target) else Toolchain).find(triple, cc)
     stem = text.identifier(prefix + to.stem)
     found = tuple(Level(name, _features(c.target, freestanding)) for name, c in zip(levels, graphs[0], strict=True))
     functions = [_function(each[0], prefix) for each in graphs]
@@ -81,14 +82,18 @@ def export(
     with tempfile.TemporaryDirectory(prefix="gscompile-") as name:
         folder = Path(name)
         files = _objects(graphs, functions, tools, folder)
-        constants = _constants(functions, folder)
+        constants = _constants(functions, folder, is_webassembly(first.target))
         (folder / "library.c").write_text(source(functions, found, stem, says, freestanding) + constants)
         tools.compile("library.c", "library.o", folder, freestanding)
-        tools.join(["library.o", *files], "all.o", public(functions, stem, freestanding), folder)
-        made = "all.o"
-        if kind != "object":
-            made = to.name
-            getattr(tools, kind)("all.o", made, folder)
+        symbols = public(functions, stem, freestanding)
+        tools.join(["library.o", *files], "all.o", symbols, folder)
+        made = "all.o" if kind == "object" else to.name
+        if isinstance(tools, WebAssembly) and kind == "module":
+            tools.module("all.o", made, symbols, folder)
+        elif kind == "shared":
+            tools.shared("all.o", made, folder)
+        elif kind == "archive":
+            tools.archive("all.o", made, folder)
         data = sealed((folder / made).read_bytes())
     beside = to.with_suffix(".h")
     _write(to, data)
@@ -110,24 +115,37 @@ def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) 
         raise ArgumentError(f"export: a path that ends in {', '.join(SUFFIXES)} is needed; got {str(path)!r}")
     if target.device != "cpu":
         raise TargetError(f"export: libraries for {target} are not made yet: use target='llvm'")
-    if not freestanding:
-        return
-    if SUFFIXES[path.suffix] == "shared":
-        raise ArgumentError("export: a freestanding library is linked into a program: its path ends in .a or .o")
-    if cpus > 1 and not _tells_features(target):
+    kind, web = SUFFIXES[path.suffix], is_webassembly(target)
+    if web and _architecture(target) != "wasm32":
+        raise TargetError(f"export: WebAssembly's libraries are for wasm32; got {_architecture(target)}")
+    if kind == "module" and not web:
+        raise ArgumentError(
+            'export: .wasm is for modules built for {"kind": "llvm", "mtriple": "wasm32-unknown-unknown"}'
+        )
+    if kind == "shared" and (freestanding or web):
+        found = "a freestanding library" if not web else "a library for WebAssembly"
+        raise ArgumentError(f"export: {found} is no shared one: its path ends in .a or .o{' or .wasm' if web else ''}")
+    if (freestanding or web) and cpus > 1 and not _tells_features(target):
         raise ArgumentError("export: without a system only x86's CPUs say what they have: name one in cpu=")
+
+
+def is_webassembly(target: Target) -> bool:
+    """Whether a target is WebAssembly, which has no system."""
+    return _architecture(target).startswith("wasm")
+
+
+def _architecture(target: Target) -> str:
+    return architecture(str(target.tvm.attrs.get("mtriple", "")) or T.host_triple())
 
 
 def _features(target: Target, freestanding: bool) -> tuple[Feature, ...]:
     """What the CPU is asked for before code runs."""
-    here = architecture(str(target.tvm.attrs.get("mtriple", "")) or T.host_triple())
-    return () if freestanding and not _tells_features(target) else needed(target.tvm, here)
+    return () if freestanding and not _tells_features(target) else needed(target.tvm, _architecture(target))
 
 
 def _tells_features(target: Target) -> bool:
     """Whether a CPU says itself, without a system, what it has."""
-    triple = str(target.tvm.attrs.get("mtriple", "")) or T.host_triple()
-    return architecture(triple) in ("x86_64", "i386")
+    return _architecture(target) in ("x86_64", "i386")
 
 
 def _function(c: Compiled, prefix: str) -> Function:
@@ -169,16 +187,22 @@ def _objects(
     return files
 
 
-def _constants(functions: Sequence[Function], folder: Path) -> str:
-    """Constants as files, and the assembly that takes them in."""
+def _constants(functions: Sequence[Function], folder: Path, typed: bool) -> str:
+    """Constants as files, and the assembly that takes them in.
+
+    Args:
+        typed: assembly says what is data, and where it ends.
+    """
     lines = []
     for number, f in enumerate(functions):
         for k, data in enumerate(f.constants):
             name = constant_name(number, k)
             (folder / f"{name}.bin").write_bytes(data)
+            section = f'.section .rodata.{name},\\"\\",@\\n.type {name},@object' if typed else ".section .rodata"
+            end = f".size {name}, {len(data) + 1}" if typed else ".previous"
             lines.append(
-                f'__asm__(".section .rodata\\n.balign 64\\n.globl {name}\\n.hidden {name}\\n{name}:\\n'
-                f'.incbin \\"{name}.bin\\"\\n.byte 0\\n.previous\\n");'
+                f'__asm__("{section}\\n.balign 64\\n.globl {name}\\n.hidden {name}\\n{name}:\\n'
+                f'.incbin \\"{name}.bin\\"\\n.byte 0\\n{end}\\n");'
             )
     return "\n".join(lines)
 

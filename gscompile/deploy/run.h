@@ -140,9 +140,15 @@ GS_INLINE int64_t gs_add(int64_t a, int64_t b, int *bad) {
 }
 
 GS_INLINE int64_t gs_mul(int64_t a, int64_t b, int *bad) {
+#if UINTPTR_MAX > UINT32_MAX
     int64_t c = 0;
     *bad |= __builtin_mul_overflow(a, b, &c);
     return c;
+#else /* without 128 bits, which compilers call a function for */
+    int64_t c = (int64_t)((uint64_t)a * (uint64_t)b);
+    *bad |= (a == -1 && b == INT64_MIN) || (a != 0 && a != -1 && c / a != b);
+    return c;
+#endif
 }
 
 GS_INLINE int64_t gs_div(int64_t a, int64_t b, int *bad) {
@@ -184,8 +190,8 @@ GS_INLINE int gs_with_constants(GsKernel kernel, int inputs, const void *const *
 }
 
 static int gs_apart(const GsArray *a, const GsArray *b) {
-    uintptr_t p = (uintptr_t)a->at, q = (uintptr_t)b->at;
-    return a->bytes == 0 || b->bytes == 0 || p + (uintptr_t)a->bytes <= q || q + (uintptr_t)b->bytes <= p;
+    uint64_t p = (uintptr_t)a->at, q = (uintptr_t)b->at; /* sizes may pass an address of 32 bits */
+    return a->bytes == 0 || b->bytes == 0 || p + (uint64_t)a->bytes <= q || q + (uint64_t)b->bytes <= p;
 }
 
 /* Checks the arrays, inputs and then outputs; the in-place flags, or -1 with an error. */

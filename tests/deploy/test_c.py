@@ -112,7 +112,7 @@ def test_the_same_graph_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_what_cannot_be_exported(tmp_path: Path) -> None:
     module = adding().build()
     for path, options, says in [
-        ("net.dll", {}, r"a path that ends in .so, .a, .o is needed"),
+        ("net.dll", {}, r"a path that ends in .so, .a, .o, .wasm is needed"),
         ("nowhere/net.so", {}, "cannot write"),
         ("net.so", {"cc": "no-such-compiler"}, "no C compiler 'no-such-compiler'"),
     ]:

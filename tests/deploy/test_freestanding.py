@@ -76,10 +76,9 @@ def test_what_operators_need(tmp_path: Path) -> None:
     assert undefined(library) <= {*MEMORY, "exp"}
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_its_kernels_compute_the_same(dtype: str) -> None:
+def test_its_kernels_compute_the_same() -> None:
     """On this machine they can be called as any other build."""
-    for sample in graphs.samples(dtype):
+    for sample in graphs.samples("bfloat16"):
         for got, want in zip(
             sample.builder.build(Freestanding.of({"kind": "llvm"}))(*sample.arrays), sample.want, strict=True
         ):
@@ -102,7 +101,7 @@ def test_its_own_code_has_no_warnings(cc: str, freestanding: bool, tmp_path: Pat
 
 
 def test_what_cannot_be_freestanding(tmp_path: Path) -> None:
-    with pytest.raises(gs.ArgumentError, match=r"linked into a program: its path ends in .a or .o"):
+    with pytest.raises(gs.ArgumentError, match=r"a freestanding library is no shared one: its path ends in .a or .o"):
         adding().build().export(tmp_path / "net.so", freestanding=True)
     arm = adding().build({"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": "cortex-a53"})
     with pytest.raises(gs.ArgumentError, match="only x86's CPUs say what they have"):
