@@ -179,9 +179,10 @@ class Module(CompiledFunction):
         prefix: str = "",
         cc: str | None = None,
         freestanding: bool = False,
+        arch: Sequence[str] = (),
     ) -> list[Path]:
         """Write a library for C, C++ and :func:`gscompile.load`, and a header beside it; see :func:`export`."""
-        return export([self], path, cpu=cpu, prefix=prefix, cc=cc, freestanding=freestanding)
+        return export([self], path, cpu=cpu, prefix=prefix, cc=cc, freestanding=freestanding, arch=arch)
 
     @property
     def _code(self) -> Code:
@@ -194,18 +195,20 @@ class Module(CompiledFunction):
     def _library(self) -> Any:
         return self._code.library
 
-    def _for_cpus(self, names: Sequence[str], freestanding: bool) -> list[Compiled]:
-        """It for each of these CPUs, or for its own."""
+    def _for_each(self, attribute: str, names: Sequence[str], freestanding: bool) -> list[Compiled]:
+        """It for each of these CPUs (``mcpu``) or GPUs (``arch``), or for its own."""
         made = [(self._recipe, self._code)] if not names and not freestanding else []
         for name in names or [""] * freestanding:
             target = self._recipe.target
-            attributes = {**target.attributes, "kind": target.kind, **({"mcpu": name} if name else {})}
+            attributes = {**target.attributes, "kind": target.kind, **({attribute: name} if name else {})}
             recipe = replace(self._recipe, target=Freestanding.of(attributes) if freestanding else resolve(attributes))
             made.append((recipe, recipe.code()))
         # one interface for all of them
         largest = reduce(dim_max, (code.lowered.summary.stats.workspace_bytes for _, code in made))
         face = replace(self._interface, workspace=largest)
-        return [Compiled(r.graph, code.lowered.summary, face, r.target, code.write_object) for r, code in made]
+        return [
+            Compiled(r.graph, code.lowered.summary, face, r.target, code.write_object, code.library) for r, code in made
+        ]
 
     def _entry(self) -> Any:
         self._recipe.target.require_device(self.name)
@@ -229,6 +232,7 @@ def export(
     prefix: str = "",
     cc: str | None = None,
     freestanding: bool = False,
+    arch: Sequence[str] = (),
 ) -> list[Path]:
     """Write modules as one library, which needs libc, libm and threads, and nothing of TVM or Python.
 
@@ -245,6 +249,8 @@ def export(
         cc: the C compiler's command: by default $CC or ``cc``, and ``TRIPLE-gcc`` for another system.
         freestanding: a static library or an object file that needs no system: one thread, no storage but the stack and what
             the caller gives, no symbols but memcpy, memmove, memset, memcmp and those of libm.
+        arch: of modules for cuda: GPU architectures (``sm_80``), of which the library has machine code, and PTX of the least for
+            others; by default the one that the modules were built for.
 
     Returns:
         the library and the header.
@@ -255,16 +261,21 @@ def export(
     """
     if not modules:
         raise ArgumentError("export: a module is needed")
-    names = [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
-    freestanding = freestanding or libraries.is_webassembly(modules[0]._recipe.target)
+    first = modules[0]._recipe.target
+    gpu = first.device == "cuda"
+    if (arch and not gpu) or (cpu and gpu):
+        raise ArgumentError(f"export: {'cpu=' if gpu else 'arch='} is not for {first}")
+    names = list(arch) if gpu else [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
+    freestanding = freestanding or libraries.is_webassembly(first)
     for m in modules:
         libraries.require_exported(m._recipe.target, Path(path), freestanding, len(names))
-    graphs = [m._for_cpus(names, freestanding) for m in modules]
-    order = sorted(range(len(graphs[0])), key=lambda k: -graphs[0][k].target.facts.vector_bytes)
+    graphs = [m._for_each("arch" if gpu else "mcpu", names, freestanding) for m in modules]
+    order = sorted(range(len(graphs[0])), key=lambda k: libraries.preference(graphs[0][k].target))
+    levels = [graphs[0][k].target.facts.arch if gpu else names[k] if len(names) > 1 else "" for k in order]
     return libraries.export(
         [[each[k] for k in order] for each in graphs],
         path,
-        levels=[names[k] for k in order] if len(names) > 1 else [""],
+        levels=levels,
         prefix=prefix,
         cc=cc,
         freestanding=freestanding,

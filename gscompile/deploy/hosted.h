@@ -1,9 +1,4 @@
-/* What a library has of a system: libc's storage and printing, POSIX threads.  Before it stand public.h and _launch.h. */
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* What a library for CPUs has of a system: storage and threads.  Before it stand public.h, libc.h and _launch.h. */
 
 typedef int (*GsLaunch)(GsBody body, void *data, int tasks);
 
@@ -44,14 +39,6 @@ static void gs_set_up(void) {
 #endif
     gs_own.limit = gs_cores - 1;
     pthread_atfork(NULL, NULL, gs_forked);
-}
-
-__attribute__((format(printf, 2, 3))) static void gs_say(gs_error *e, const char *format, ...) {
-    size_t n = strlen(e->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(e->text + n, sizeof e->text - n, format, args);
-    va_end(args);
 }
 
 /* What a call has of its system. */

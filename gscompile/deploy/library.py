@@ -6,15 +6,16 @@ import ctypes
 import math
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from gscompile.compiler.lower import Summary
 from gscompile.compiler.targets import Target
 from gscompile.compiler.targets.create import architecture
-from gscompile.deploy import text
+from gscompile.deploy import cuda, text
 from gscompile.deploy.features import Feature, needed
 from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, public, source
 from gscompile.deploy.toolchain import Toolchain
@@ -35,6 +36,7 @@ class Compiled:
 
     Attributes:
         write_object: writes an object file of this name.
+        library: TVM's, for GPUs: it holds their code.
     """
 
     graph: Graph
@@ -42,6 +44,7 @@ class Compiled:
     interface: Interface
     target: Target
     write_object: Callable[[str], object]
+    library: Any = None
 
 
 def export(
@@ -65,7 +68,7 @@ def export(
     named = [c[0].graph.name for c in graphs]
     if len(set(named)) < len(named):
         raise ArgumentError(f"export: each graph needs a name of its own; got {', '.join(named)}")
-    triple = str(first.target.tvm.attrs.get("mtriple", ""))
+    triple, gpu = str(first.target.tvm.attrs.get("mtriple", "")), first.target.device == "cuda"
     tools = (WebAssembly if is_webassembly(first.target) else Toolchain).find(triple, cc)
     stem = text.identifier(prefix + to.stem)
     found = tuple(Level(name, _features(c.target, freestanding)) for name, c in zip(levels, graphs[0], strict=True))
@@ -76,16 +79,22 @@ def export(
         versions,
         " | ".join(str(c.target) for c in graphs[0]),
         triple or T.host_triple(),
-        tuple((level.name, tuple(f.name for f in level.features)) for level in found),
+        _device_levels(levels) if gpu else tuple((v.name, tuple(f.name for f in v.features)) for v in found),
         tuple(_entry(f, each[0]) for f, each in zip(functions, graphs, strict=True)),
     ).to_bytes()
     with tempfile.TemporaryDirectory(prefix="gscompile-") as name:
         folder = Path(name)
         files = _objects(graphs, functions, tools, folder)
-        constants = _constants(functions, folder, is_webassembly(first.target))
-        (folder / "library.c").write_text(source(functions, found, stem, says, freestanding) + constants)
+        blobs = {constant_name(n, k): data for n, f in enumerate(functions) for k, data in enumerate(f.constants)}
+        if gpu:
+            images = _images(graphs)
+            code, symbols = cuda.source(functions, images, stem, says), cuda.public(functions, stem)
+            blobs |= _device_blobs(images)
+        else:
+            code = source(functions, found, stem, says, freestanding)
+            symbols = public(functions, stem, freestanding)
+        (folder / "library.c").write_text(code + _assembly(blobs, folder, is_webassembly(first.target)))
         tools.compile("library.c", "library.o", folder, freestanding)
-        symbols = public(functions, stem, freestanding)
         tools.join(["library.o", *files], "all.o", symbols, folder)
         made = "all.o" if kind == "object" else to.name
         if isinstance(tools, WebAssembly) and kind == "module":
@@ -113,8 +122,10 @@ def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) 
     """
     if path.suffix not in SUFFIXES:
         raise ArgumentError(f"export: a path that ends in {', '.join(SUFFIXES)} is needed; got {str(path)!r}")
-    if target.device != "cpu":
-        raise TargetError(f"export: libraries for {target} are not made yet: use target='llvm'")
+    if target.device == "cuda":
+        if freestanding or SUFFIXES[path.suffix] == "module":
+            raise TargetError(f"export: {target} needs a system with CUDA's driver")
+        return
     kind, web = SUFFIXES[path.suffix], is_webassembly(target)
     if web and _architecture(target) != "wasm32":
         raise TargetError(f"export: WebAssembly's libraries are for wasm32; got {_architecture(target)}")
@@ -129,6 +140,14 @@ def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) 
         raise ArgumentError("export: without a system only x86's CPUs say what they have: name one in cpu=")
 
 
+def preference(target: Target) -> tuple[int, ...]:
+    """The least for what is tried first."""
+    if target.device == "cuda":
+        major, minor, exact = cuda.generation(target.facts.arch)
+        return -major, -minor, -exact
+    return (-target.facts.vector_bytes,)
+
+
 def is_webassembly(target: Target) -> bool:
     """Whether a target is WebAssembly, which has no system."""
     return _architecture(target).startswith("wasm")
@@ -140,7 +159,11 @@ def _architecture(target: Target) -> str:
 
 def _features(target: Target, freestanding: bool) -> tuple[Feature, ...]:
     """What the CPU is asked for before code runs."""
-    return () if freestanding and not _tells_features(target) else needed(target.tvm, _architecture(target))
+    return (
+        ()
+        if target.device == "cuda" or (freestanding and not _tells_features(target))
+        else needed(target.tvm, _architecture(target))
+    )
 
 
 def _tells_features(target: Target) -> bool:
@@ -181,29 +204,53 @@ def _objects(
             file = f"kernel_{number}_{level}.o"
             c.write_object(str(folder / file))
             own = kernel_symbol(f.name, level)
-            main = {"__tvm_ffi_main": f"{own}_main"}
+            main = {"__tvm_ffi_main": f"{own}_main", "__tvm_ffi__library_ctx": cuda.symbol("image", number, level)}
             tools.rename(file, {f"__tvm_ffi_{c.graph.name}": own, **main}, folder)
             files.append(file)
     return files
 
 
-def _constants(functions: Sequence[Function], folder: Path, typed: bool) -> str:
-    """Constants as files, and the assembly that takes them in.
+def _images(graphs: Sequence[Sequence[Compiled]]) -> list[list[cuda.Image]]:
+    """The code for GPUs."""
+    levels = _device_levels([c.target.facts.arch for c in graphs[0]])
+    return [
+        [cuda.Image.of(c.library, arch, bool(later)) for c, (arch, later) in zip(each, levels, strict=True)]
+        for each in graphs
+    ]
+
+
+def _device_levels(archs: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Architectures, the best first, and "PTX" of the least that has later ones."""
+    plain = [a for a in archs if not cuda.generation(a)[2]]
+    return tuple((a, ("PTX",) if a in plain[-1:] else ()) for a in archs)
+
+
+def _device_blobs(images: Sequence[Sequence[cuda.Image]]) -> dict[str, bytes]:
+    found = {}
+    for number, each in enumerate(images):
+        for level, image in enumerate(each):
+            found[cuda.symbol("cubin", number, level)] = image.cubin
+            if image.ptx:
+                found[cuda.symbol("ptx", number, level)] = image.ptx
+    return found
+
+
+def _assembly(blobs: Mapping[str, bytes], folder: Path, typed: bool) -> str:
+    """Data as files, and the assembly that takes them in, each with a byte of 0 after it.
 
     Args:
+        blobs: by their symbols.
         typed: assembly says what is data, and where it ends.
     """
     lines = []
-    for number, f in enumerate(functions):
-        for k, data in enumerate(f.constants):
-            name = constant_name(number, k)
-            (folder / f"{name}.bin").write_bytes(data)
-            section = f'.section .rodata.{name},\\"\\",@\\n.type {name},@object' if typed else ".section .rodata"
-            end = f".size {name}, {len(data) + 1}" if typed else ".previous"
-            lines.append(
-                f'__asm__("{section}\\n.balign 64\\n.globl {name}\\n.hidden {name}\\n{name}:\\n'
-                f'.incbin \\"{name}.bin\\"\\n.byte 0\\n{end}\\n");'
-            )
+    for name, data in blobs.items():
+        (folder / f"{name}.bin").write_bytes(data)
+        section = f'.section .rodata.{name},\\"\\",@\\n.type {name},@object' if typed else ".section .rodata"
+        end = f".size {name}, {len(data) + 1}" if typed else ".previous"
+        lines.append(
+            f'__asm__("{section}\\n.balign 64\\n.globl {name}\\n.hidden {name}\\n{name}:\\n'
+            f'.incbin \\"{name}.bin\\"\\n.byte 0\\n{end}\\n");'
+        )
     return "\n".join(lines)
 
 

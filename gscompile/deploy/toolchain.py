@@ -86,7 +86,7 @@ class Toolchain:
         """A shared library, which stays loaded: threads of its pool may be asleep in it."""
         links = ["nodelete", "noexecstack", "relro", "now"]
         flags = ["-shared", "-pthread", f"-Wl,-soname,{to}", "-Wl,--build-id=none", "-Wl,--as-needed", "-s"]
-        self.run([self.cc, *flags, *(f"-Wl,-z,{z}" for z in links), "-o", to, file, "-lm"], folder)
+        self.run([self.cc, *flags, *(f"-Wl,-z,{z}" for z in links), "-o", to, file, "-lm", "-ldl"], folder)
 
     def archive(self, file: str, to: str, folder: Path) -> None:
         """A static library."""

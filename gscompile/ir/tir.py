@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -868,6 +869,42 @@ def current_cuda_arch() -> str | None:
 def device_source(library: Any) -> str:
     """The CUDA source of a compiled module's kernels."""
     return str(library.mod.imports[0].inspect_source()) if library.mod.imports else ""
+
+
+def device_kernels(library: Any) -> list[tuple[str, list[str], list[str]]]:
+    """The kernels of a cuda module: names, what their parameters are, and what the numbers after these are extents of.
+
+    Only what TVM writes to disk says so.
+    """
+    if not library.mod.imports:
+        return []
+    data = bytes(tvm_ffi.get_global_func("runtime.ModulePackImportsToTensor")(library.mod).numpy())
+    at = data.index(struct.pack("<Q", 4) + b"cuda") + 12 + 8  # a kind, and the length of what follows
+
+    def number(form: str = "<Q") -> int:
+        nonlocal at
+        at += struct.calcsize(form)
+        return int(struct.unpack_from(form, data, at - struct.calcsize(form))[0])
+
+    def text() -> str:
+        nonlocal at
+        size = number()
+        at += size
+        return data[at - size : at].decode()
+
+    text()  # the form of the code
+    found = []
+    for _ in range(number()):
+        text()
+        name, kinds = text(), []
+        for _ in range(number()):
+            code, bits, _ = number("<B"), number("<B"), number("<H")
+            kinds.append(f"{('int', 'uint', 'float', 'handle')[code] if code < 4 else code}{bits}")
+        tags = [text() for _ in range(number())]
+        for _ in range(number()):
+            number("<i")
+        found.append((name, kinds, tags))
+    return found
 
 
 DEVICE_CALL = "tirx.cuda.func_call"

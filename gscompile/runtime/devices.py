@@ -8,6 +8,7 @@ kernels are launched, unless index checks have to be read back, or the library h
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -121,8 +122,12 @@ class Driver:
 class Cuda:
     """CUDA devices."""
 
-    def __init__(self, driver: Callable[[], Driver]) -> None:
+    def __init__(
+        self, driver: Callable[[], Driver], in_use: Callable[[Device, int], AbstractContextManager[Any]]
+    ) -> None:
+        """``in_use``: a context in which kernels are launched on a stream of a device."""
         self._driver = driver
+        self._in_use = in_use
 
     def constant(self, array: Array, device: Device) -> View:
         v = arrays.view(array)
@@ -150,7 +155,7 @@ class Cuda:
                 driver.synchronize(other)  # another library may still be computing an input
             _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
             _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
-            with stream_in_use(device, stream):
+            with self._in_use(device, stream):
                 launch(found.ptr, scratch.ptr)
             if status > 1:
                 driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
@@ -167,10 +172,30 @@ def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
     return context
 
 
+_streams = threading.local()
+
+
+@contextmanager
+def stream_of_thread(device: Device, stream: int) -> Iterator[None]:
+    """A context in which :func:`thread_stream` gives this stream."""
+    before = thread_stream()
+    _streams.current = stream
+    try:
+        yield
+    finally:
+        _streams.current = before
+
+
+def thread_stream() -> int:
+    """The stream on which this thread launches kernels of exported libraries."""
+    return int(getattr(_streams, "current", 0))
+
+
 @lru_cache(maxsize=1)
 def _the_driver() -> Driver:
     return Driver()
 
 
 HOST = Host()
-CUDA = Cuda(_the_driver)
+CUDA = Cuda(_the_driver, stream_in_use)
+LIBRARY_CUDA = Cuda(_the_driver, stream_of_thread)
