@@ -195,12 +195,12 @@ class Module(CompiledFunction):
     def _library(self) -> Any:
         return self._code.library
 
-    def _for_each(self, attribute: str, names: Sequence[str], freestanding: bool) -> list[Compiled]:
-        """It for each of these CPUs (``mcpu``) or GPUs (``arch``), or for its own."""
+    def _for_each(self, names: Sequence[str], freestanding: bool) -> list[Compiled]:
+        """It for each of these CPUs or GPUs, or for its own."""
         made = [(self._recipe, self._code)] if not names and not freestanding else []
         for name in names or [""] * freestanding:
             target = self._recipe.target
-            attributes = {**target.attributes, "kind": target.kind, **({attribute: name} if name else {})}
+            attributes = {**target.attributes, "kind": target.kind, **({target.variant: name} if name else {})}
             recipe = replace(self._recipe, target=Freestanding.of(attributes) if freestanding else resolve(attributes))
             made.append((recipe, recipe.code()))
         # one interface for all of them
@@ -262,14 +262,14 @@ def export(
     if not modules:
         raise ArgumentError("export: a module is needed")
     first = modules[0]._recipe.target
-    gpu = first.device == "cuda"
+    gpu = first.by_driver
     if (arch and not gpu) or (cpu and gpu):
         raise ArgumentError(f"export: {'cpu=' if gpu else 'arch='} is not for {first}")
     names = list(arch) if gpu else [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
     freestanding = freestanding or libraries.is_webassembly(first)
     for m in modules:
         libraries.require_exported(m._recipe.target, Path(path), freestanding, len(names))
-    graphs = [m._for_each("arch" if gpu else "mcpu", names, freestanding) for m in modules]
+    graphs = [m._for_each(names, freestanding) for m in modules]
     order = sorted(range(len(graphs[0])), key=lambda k: libraries.preference(graphs[0][k].target))
     levels = [graphs[0][k].target.facts.arch if gpu else names[k] if len(names) > 1 else "" for k in order]
     return libraries.export(

@@ -68,7 +68,7 @@ def export(
     named = [c[0].graph.name for c in graphs]
     if len(set(named)) < len(named):
         raise ArgumentError(f"export: each graph needs a name of its own; got {', '.join(named)}")
-    triple, gpu = str(first.target.tvm.attrs.get("mtriple", "")), first.target.device == "cuda"
+    triple, gpu = str(first.target.tvm.attrs.get("mtriple", "")), first.target.by_driver
     tools = (WebAssembly if is_webassembly(first.target) else Toolchain).find(triple, cc)
     stem = text.identifier(prefix + to.stem)
     found = tuple(Level(name, _features(c.target, freestanding)) for name, c in zip(levels, graphs[0], strict=True))
@@ -122,7 +122,7 @@ def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) 
     """
     if path.suffix not in SUFFIXES:
         raise ArgumentError(f"export: a path that ends in {', '.join(SUFFIXES)} is needed; got {str(path)!r}")
-    if target.device == "cuda":
+    if target.by_driver:
         if freestanding or SUFFIXES[path.suffix] == "module":
             raise TargetError(f"export: {target} needs a system with CUDA's driver")
         return
@@ -142,7 +142,7 @@ def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) 
 
 def preference(target: Target) -> tuple[int, ...]:
     """The least for what is tried first."""
-    if target.device == "cuda":
+    if target.by_driver:
         major, minor, exact = cuda.generation(target.facts.arch)
         return -major, -minor, -exact
     return (-target.facts.vector_bytes,)
@@ -161,7 +161,7 @@ def _features(target: Target, freestanding: bool) -> tuple[Feature, ...]:
     """What the CPU is asked for before code runs."""
     return (
         ()
-        if target.device == "cuda" or (freestanding and not _tells_features(target))
+        if target.by_driver or (freestanding and not _tells_features(target))
         else needed(target.tvm, _architecture(target))
     )
 

@@ -11,7 +11,7 @@ from gscompile.deploy import text
 from gscompile.deploy.explain import explain
 from gscompile.deploy.features import Feature
 from gscompile.errors import index_changed
-from gscompile.ir.dims import Dim, ceildiv, product, shape_str
+from gscompile.ir.dims import Dim, product, shape_str
 from gscompile.ir.graph import Graph, Value
 from gscompile.runtime.interface import Argument, Interface
 
@@ -85,7 +85,7 @@ class Function:
     @property
     def status_bytes(self) -> int:
         """Of the record at the begin of its scratch memory; none on CPUs, where it is on the stack."""
-        return 0 if self.interface.device == "cpu" else ceildiv(8 * self.interface.status_length, 64) * 64
+        return 0 if self.interface.device == "cpu" else (8 * self.interface.status_length + 63) // 64 * 64
 
     @property
     def workspace(self) -> Dim:

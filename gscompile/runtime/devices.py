@@ -119,11 +119,19 @@ class Driver:
         self._do("cuStreamSynchronize", ctypes.c_void_p(stream))
 
 
+def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
+    """A context in which TVM's host code launches the kernels for a device on a stream."""
+    import tvm_ffi
+
+    context: AbstractContextManager[Any] = tvm_ffi.use_raw_stream(tvm_ffi.device(*device), stream)
+    return context
+
+
 class Cuda:
     """CUDA devices."""
 
     def __init__(
-        self, driver: Callable[[], Driver], in_use: Callable[[Device, int], AbstractContextManager[Any]]
+        self, driver: Callable[[], Driver], in_use: Callable[[Device, int], AbstractContextManager[Any]] = stream_in_use
     ) -> None:
         """``in_use``: a context in which kernels are launched on a stream of a device."""
         self._driver = driver
@@ -164,14 +172,6 @@ class Cuda:
         return record
 
 
-def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
-    """A context in which TVM's host code launches the kernels for a device on a stream."""
-    import tvm_ffi
-
-    context: AbstractContextManager[Any] = tvm_ffi.use_raw_stream(tvm_ffi.device(*device), stream)
-    return context
-
-
 _streams = threading.local()
 
 
@@ -197,5 +197,5 @@ def _the_driver() -> Driver:
 
 
 HOST = Host()
-CUDA = Cuda(_the_driver, stream_in_use)
+CUDA = Cuda(_the_driver)
 LIBRARY_CUDA = Cuda(_the_driver, stream_of_thread)

@@ -59,7 +59,7 @@ class LoadedFunction(CompiledFunction):
 
     def __init__(self, path: Path, library: Manifest, entry: Entry) -> None:
         self.path, self.library, self._entry = path, library, entry
-        gpu = entry.interface.device == "cuda"
+        gpu = entry.interface.device != "cpu"
         function = _DeviceFunction if gpu else _Function
         runner = LIBRARY_CUDA if gpu else HOST
         super().__init__(entry.interface, lambda: function(path, library, entry), runner, (), self._explained)
@@ -129,7 +129,7 @@ def _require_fits(path: Path, found: Manifest) -> None:
     lacks = library[f"{found.name}_lacks"]
     lacks.restype = ctypes.c_char_p
     missing = lacks()
-    if missing is not None and found.entries[0].interface.device == "cuda":
+    if missing is not None and found.entries[0].interface.device != "cpu":
         raise DeviceError(f"{path}: {missing.decode(errors='replace')}")
     if missing is not None:
         raise DeviceError(f"{path}: this CPU lacks {missing.decode()}, which the library was compiled for")

@@ -91,7 +91,7 @@ class Manifest:
         return "\n".join(lines)
 
     def _levels_text(self) -> list[str]:
-        if any(e.interface.device == "cuda" for e in self.entries):
+        if any(e.interface.device != "cpu" for e in self.entries):
             names = [name for name, _ in self.levels] + [
                 f"{form} of {name}" for name, forms in self.levels for form in forms
             ]

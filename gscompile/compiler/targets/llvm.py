@@ -26,6 +26,8 @@ class Llvm(Target):
     device_type = 1
     host_guards = True
     joins_checks = True
+    by_driver = False
+    variant = "mcpu"
     in_parts = True
     pipeline = T.CPU_PIPELINE
     code = HOST_CODE
