@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import gscompile as gs
 from gscompile.commands.main import main
 from gscompile.compiler import nvcc
+from gscompile.deploy import cuda
 from gscompile.ir import tir as T
 from tests.deploy.libraries import HERE, adding, run, tool
 from tests.deploy.test_freestanding import strict
@@ -39,10 +41,13 @@ def lookup() -> gs.Builder:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """net.so, net.h, libcuda.so.1, and the kernels for the CPU."""
+    """net.so, net.a, net.h, libcuda.so.1, and the kernels for the CPU."""
     folder = tmp_path_factory.mktemp("cuda")
     modules = [b.build({"kind": "cuda", "arch": "sm_90"}) for b in (adding(), lookup())]
-    gs.export(modules, folder / "net.so", arch=["sm_80", "sm_90"], cc=strict("gcc", folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuda, "compile_cuda", cache(nvcc.compile_cuda))
+        gs.export(modules, folder / "net.a", arch=["sm_80", "sm_90"], cc=strict("clang", folder))
+        gs.export(modules, folder / "net.so", arch=["sm_80", "sm_90"], cc=strict("gcc", folder))
     fake = HERE / "fake_cuda"
     run(["gcc", *FLAGS, "-shared", "-fPIC", fake / "driver.c", "-o", folder / "libcuda.so.1", "-ldl"])
     (folder / "cuda.h").touch()
@@ -128,23 +133,10 @@ def test_the_code_for_a_gpu(folder: Path) -> None:
 
 
 def test_sanitizers(folder: Path) -> None:
-    """Of the generated C: the library is linked into the program."""
-    modules = [b.build({"kind": "cuda", "arch": "sm_90"}) for b in (adding(), lookup())]
-    (folder / "static").mkdir()
-    gs.export(modules, folder / "static" / "net.a")
-    program = folder / "static" / "use"
-    link = [folder / "static" / "net.a", "-ldl", "-o", program]
-    run(
-        [
-            "gcc",
-            "-std=c11",
-            *FLAGS,
-            "-fsanitize=address,undefined",
-            f"-I{folder / 'static'}",
-            HERE / "use_cuda.c",
-            *link,
-        ]
-    )
+    """The library is linked into the program."""
+    program = folder / "use_static"
+    link = [folder / "net.a", "-ldl", "-o", program]
+    run(["gcc", "-std=c11", *FLAGS, "-fsanitize=address,undefined", f"-I{folder}", HERE / "use_cuda.c", *link])
     env = environment(folder, ASAN_OPTIONS="detect_leaks=0")
     done = subprocess.run([tool("setarch"), "-R", program], capture_output=True, text=True, env=env)
     assert done.returncode == 0 and done.stdout == SAID, done.stderr[-3000:]
