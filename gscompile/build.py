@@ -261,11 +261,16 @@ def export(
     """
     if not modules:
         raise ArgumentError("export: a module is needed")
-    first = modules[0]._recipe.target
-    gpu = first.by_driver
+    targets = [m._recipe.target for m in modules]
+    first, gpu = targets[0], targets[0].by_driver
+    if len({(t.kind, str(t.tvm.attrs.get("mtriple", ""))) for t in targets}) > 1:
+        raise ArgumentError(f"export: a library is for one system; got {', '.join(map(str, targets))}")
     if (arch and not gpu) or (cpu and gpu):
         raise ArgumentError(f"export: {'cpu=' if gpu else 'arch='} is not for {first}")
-    names = list(arch) if gpu else [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
+    archs = list(dict.fromkeys(arch or (t.facts.arch for t in targets)))
+    if archs == [first.facts.arch]:
+        archs = []  # what the modules were built for
+    names = archs if gpu else [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
     freestanding = freestanding or libraries.is_webassembly(first)
     for m in modules:
         libraries.require_exported(m._recipe.target, Path(path), freestanding, len(names))

@@ -22,11 +22,13 @@ typedef uint64_t GsAddress; /* CUdeviceptr */
     X(push, "cuCtxPushCurrent_v2", (void *context))                                                                       \
     X(pop, "cuCtxPopCurrent_v2", (void **context))                                                                        \
     X(load_module, "cuModuleLoadData", (void **module, const void *image))                                                \
+    X(unload_module, "cuModuleUnload", (void *module))                                                                    \
     X(find_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                            \
     X(launch, "cuLaunchKernel",                                                                                           \
       (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,     \
        void *stream, void **values, void **extra))                                                                        \
     X(allocate, "cuMemAlloc_v2", (GsAddress *to, size_t bytes))                                                           \
+    X(free, "cuMemFree_v2", (GsAddress at))                                                                               \
     X(allocate_in_order, "cuMemAllocAsync", (GsAddress *to, size_t bytes, void *stream))                                  \
     X(free_in_order, "cuMemFreeAsync", (GsAddress at, void *stream))                                                      \
     X(to_device, "cuMemcpyHtoD_v2", (GsAddress to, const void *from, size_t bytes))                                       \
@@ -37,7 +39,6 @@ typedef uint64_t GsAddress; /* CUdeviceptr */
 static struct {
     GS_DRIVER(GS_MEMBER)
 } gs_driver;
-#undef GS_MEMBER
 
 static pthread_once_t gs_once = PTHREAD_ONCE_INIT;
 static char gs_no_driver[256]; /* why there is none */
@@ -60,7 +61,6 @@ static void gs_open_driver(void) {
     memcpy(&gs_driver.member, &found, sizeof found);          \
     lacking = found == NULL ? symbol : lacking;
     GS_DRIVER(GS_FIND)
-#undef GS_FIND
     int code = lacking == NULL ? gs_driver.init(0) : 0;
     if (lacking != NULL)
         snprintf(gs_no_driver, sizeof gs_no_driver, "the CUDA driver is too old: it has no %s", lacking);
@@ -93,6 +93,7 @@ typedef struct {
 typedef struct GsLoaded {
     void *context;
     const GsImage *image;
+    void *module;
     void **functions;
     GsAddress *constants;
     struct GsLoaded *following;
@@ -153,7 +154,6 @@ static const char *gs_device_lacks(const GsDevice *d) {
     } while (0)
 
 static int gs_fill(GsDevice *d, GsLoaded *l, const char **failed) {
-    void *module = NULL;
     int device = 0, major = 0, minor = 0;
     GS_DO(current_device, &device);
     gs_capability(device, &major, &minor);
@@ -162,15 +162,23 @@ static int gs_fill(GsDevice *d, GsLoaded *l, const char **failed) {
     if (l->image == NULL)
         return 209; /* CUDA_ERROR_NO_BINARY_FOR_GPU */
     int fits = l->image->cubin != NULL && l->image->major == major && (!l->image->exact || l->image->minor == minor);
-    GS_DO(load_module, &module, fits ? l->image->cubin : l->image->ptx);
+    GS_DO(load_module, &l->module, fits ? l->image->cubin : l->image->ptx);
     for (int k = 0; k < l->image->count; ++k)
-        GS_DO(find_function, &l->functions[k], module, l->image->kernels[k].name);
+        GS_DO(find_function, &l->functions[k], l->module, l->image->kernels[k].name);
     for (int k = 0; k < d->constant_count; ++k) {
         GS_DO(allocate, &l->constants[k], d->constants[k].bytes > 0 ? d->constants[k].bytes : 1);
         if (d->constants[k].bytes > 0)
             GS_DO(to_device, l->constants[k], d->constants[k].at, d->constants[k].bytes);
     }
     return 0;
+}
+
+static void gs_drop(const GsDevice *d, GsLoaded *l) {
+    for (int k = 0; k < d->constant_count && l->constants[k] != 0; ++k)
+        gs_driver.free(l->constants[k]);
+    if (l->module != NULL)
+        gs_driver.unload_module(l->module);
+    free(l);
 }
 
 static GsLoaded *gs_known(GsDevice *d, void *context) {
@@ -204,7 +212,8 @@ static GsLoaded *gs_load(const GsGraph *g, GsDevice *d, void *context, gs_error 
             l->following = atomic_load(&d->loaded);
             atomic_store(&d->loaded, l);
         } else {
-            free(l);
+            if (l != NULL)
+                gs_drop(d, l);
             l = NULL;
             if (error != NULL)
                 gs_say(gs_begin(error, GS_DEVICE), "%s: the code for %s cannot be loaded: %s: %s", g->name, d->names, failed,
@@ -279,6 +288,12 @@ typedef struct {
     int pushed;
 } GsVisit;
 
+static void gs_leave(GsVisit *v) {
+    void *context;
+    if (v->pushed)
+        gs_driver.pop(&context);
+}
+
 /* Finds the context that is current, or makes the first GPU's primary one current. */
 static int gs_enter(GsVisit *v, const GsGraph *g, GsDevice *d, gs_error *error) {
     static _Atomic(void *) primary;
@@ -298,15 +313,9 @@ static int gs_enter(GsVisit *v, const GsGraph *g, GsDevice *d, gs_error *error) 
     if (code != 0)
         GS_FAIL(error, GS_DEVICE, "%s: there is no GPU: %s", g->name, gs_code_name(code));
     v->loaded = gs_load(g, d, context, error);
-    if (v->loaded == NULL && v->pushed)
-        gs_driver.pop(&context);
+    if (v->loaded == NULL)
+        gs_leave(v);
     return v->loaded == NULL ? GS_DEVICE : GS_OK;
-}
-
-static void gs_leave(GsVisit *v) {
-    void *context;
-    if (v->pushed)
-        gs_driver.pop(&context);
 }
 
 /* Calls the host function, with the constants after the inputs. */
@@ -342,8 +351,7 @@ GS_INLINE int gs_launch_all(const GsGraph *g, GsDevice *d, void *stream, const G
 static int gs_run_here(const GsGraph *g, const GsDevice *d, const GsLoaded *l, const GsArray *arrays, const int64_t *size, GsAddress scratch,
                        int64_t status_bytes, void *stream, GsAny *args, int64_t *status, int64_t flags, gs_error *error) {
     GsAny *arg = args;
-    int code = 0, count = g->inputs + g->outputs;
-    for (int k = 0; k < count; ++k)
+    for (int k = 0; k < g->inputs + g->outputs; ++k)
         *arg++ = (GsAny){arrays[k].at == NULL ? 0 : GS_POINTER, 0, {arrays[k].at}};
     *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)scratch}};
     *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)scratch + status_bytes}};
@@ -351,7 +359,7 @@ static int gs_run_here(const GsGraph *g, const GsDevice *d, const GsLoaded *l, c
         *arg++ = (GsAny){GS_INT, 0, {.number = size[k]}};
     *arg++ = (GsAny){GS_INT, 0, {.number = 1}};
     *arg++ = (GsAny){GS_INT, 0, {.number = flags}};
-    code = gs_call_host(g, d, l, stream, args, (int)(arg - args), error);
+    int code = gs_call_host(g, d, l, stream, args, (int)(arg - args), error);
     if (code != GS_OK || g->checks == 0)
         return code;
     code = gs_driver.to_host(status, scratch, sizeof(int64_t) * (size_t)(1 + 2 * g->checks), stream);

@@ -55,7 +55,7 @@ typedef struct {
     int64_t slice, number;
 } GsFound;
 
-static void gs_out_of_range(gs_error *e, const GsFound *f) {
+GS_INLINE void gs_out_of_range(gs_error *e, const GsFound *f) {
     int64_t size = f->extents[f->axis], count = size - f->slice + 1, low = f->negative ? -size : 0;
     int fits = !f->is_unsigned || f->number >= 0;
     gs_begin(e, GS_INDEX);

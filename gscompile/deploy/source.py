@@ -121,8 +121,8 @@ def header(functions: Sequence[Function], stem: str, made_by: str) -> str:
     public = (HERE / "public.h").read_text()
     declared = []
     for f in functions:
-        if isinstance(f.workspace, int):
-            declared.append(f"enum {{ {f.name.upper()}_WORKSPACE = {f.workspace} }}; /* bytes, for any sizes */\n")
+        if isinstance(f.workspace, int) and f.workspace < 1 << 31:
+            declared.append(f"enum {{ {f.name}_workspace_bytes = {f.workspace} }}; /* for any sizes */\n")
         declared.append(f"{f.comment()}\nint {f.name}({f.parameters()});\n")
         declared.append(
             f"/* Bytes of scratch memory that {f.name} takes; -1 where sizes are wrong. */\n"

@@ -10,7 +10,7 @@ static int64_t i[K];
 static float s[K * W];
 static uint16_t half[50 * 4], changed[7 * 4], halves[50 * 4];
 static int32_t rows[7] = {49, 0, 3, 3, 3, -1, 7};
-static _Alignas(64) unsigned char scratch[FW_HALF_WORKSPACE];
+static _Alignas(64) unsigned char scratch[fw_half_workspace_bytes];
 
 /* -- what compilers take for granted ----------------------------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ void run(void) {
 
     for (int k = 0; k < 7 * 4; ++k)
         changed[k] = 0x3f80; /* 1 */
-    REQUIRE(fw_half_workspace() == FW_HALF_WORKSPACE && sizeof scratch > 0);
+    REQUIRE(fw_half_workspace() == fw_half_workspace_bytes && sizeof scratch > 0);
     REQUIRE(fw_half(half, rows, changed, halves, NULL, &error) == GS_MEMORY);
     say(error.text);
     options.workspace = scratch;

@@ -105,6 +105,7 @@ def test_a_program_runs(folder: Path) -> None:
         ({"FAKE_CUDA_ARCH": "0"}, "7 net: there is no usable GPU: cuInit: CUDA_ERROR_NO_DEVICE"),
         ({"FAKE_CUDA_ARCH": "75"}, "7 net: the code for sm_90, sm_80, PTX of sm_80 cannot be loaded: find code: "),
         ({"FAKE_CUDA_FAILS": "cuModuleLoadData"}, "cannot be loaded: load_module: CUDA_ERROR_INVALID_VALUE"),
+        ({"FAKE_CUDA_FAILS": "cuModuleGetFunction"}, "cannot be loaded: find_function: CUDA_ERROR_INVALID_VALUE"),
         ({"FAKE_CUDA_FAILS": "cuLaunchKernel"}, "7 net: a kernel cannot be launched: CUDA_ERROR_INVALID_VALUE"),
         ({"FAKE_CUDA_FAILS": "cuMemAllocAsync"}, "4 net: there is no room for 64 bytes of scratch memory: "),
         ({"FAKE_CUDA_FAILS": "cuStreamSynchronize"}, "7 net: kernels have failed: CUDA_ERROR_INVALID_VALUE"),
@@ -116,6 +117,8 @@ def test_what_fails(folder: Path, settings: Mapping[str, str], says: str) -> Non
         [compiled(folder), "fail"], capture_output=True, text=True, env=environment(folder, **settings)
     )
     assert done.returncode == 0 and says in done.stdout, (done.stdout, done.stderr[-3000:])
+    if "find_function" in says:
+        assert done.stderr.count("unload") == done.stderr.count("load cubin") == 2
 
 
 def test_the_code_for_a_gpu(folder: Path) -> None:
@@ -215,6 +218,8 @@ def test_what_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     module: Any = adding().build({"kind": "cuda", "arch": "sm_80"})
     with pytest.raises(gs.ArgumentError, match="cpu= is not for cuda"):
         module.export(tmp_path / "net.so", cpu=["v2"])
+    with pytest.raises(gs.ArgumentError, match=r"a library is for one system; got cuda \(sm_80\), llvm"):
+        gs.export([module, adding("other").build()], tmp_path / "net.so")
     with pytest.raises(gs.ArgumentError, match="arch= is not for llvm"):
         adding().build().export(tmp_path / "net.so", arch=["sm_80"])
     with pytest.raises(gs.TargetError, match="needs a system with CUDA's driver"):

@@ -96,7 +96,12 @@ def strict(cc: str, folder: Path) -> str:
 @pytest.mark.parametrize("freestanding", [False, True])
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 def test_its_own_code_has_no_warnings(cc: str, freestanding: bool, tmp_path: Path) -> None:
+    unchecked = gs.Builder("unchecked")
+    unchecked.output(
+        unchecked.take(unchecked.input("x", (9,), "int8"), unchecked.input("i", (4,), "int64"), bounds="clip")
+    )
     modules = [adding().build(), half().build()]
+    gs.export([unchecked.build()], tmp_path / "unchecked.o", cc=strict(cc, tmp_path), freestanding=freestanding)
     gs.export(modules, tmp_path / "net.o", cc=strict(cc, tmp_path), freestanding=freestanding)
 
 

@@ -45,7 +45,7 @@ int main(int count, char **arguments) {
     options.stream = (void *)0x5;
     options.workspace = aligned_alloc(64, (size_t)net_workspace(K, N));
     memset(out, 0, sizeof out);
-    assert(net_workspace(K, N) == NET_WORKSPACE && NET_WORKSPACE == 64);
+    assert(net_workspace(K, N) == net_workspace_bytes && net_workspace_bytes == 64);
     assert(net(x, i, s, out, K, N, &options, &error) == GS_OK && memcmp(out, want, sizeof want) == 0);
     memcpy(out, x, sizeof x); /* in place */
     assert(net(out, i, s, out, K, N, &options, &error) == GS_OK && memcmp(out, want, sizeof want) == 0);

@@ -100,6 +100,11 @@ FAKE cuModuleLoadData(void **module, const void *image) {
     return context == NULL ? 1 : fails("cuModuleLoadData");
 }
 
+FAKE cuModuleUnload(void *module) {
+    fprintf(stderr, "unload\n");
+    return module != &primary;
+}
+
 FAKE cuModuleGetFunction(void **function, void *module, const char *name) {
     Function *f = calloc(1, sizeof *f);
     void *found = symbol(name, ""), *parameters = symbol(name, "_parameters");
@@ -144,6 +149,11 @@ static int allocate(uint64_t *to, size_t bytes) {
 }
 
 FAKE cuMemAlloc_v2(uint64_t *to, size_t bytes) { return context == NULL ? 1 : allocate(to, bytes); }
+
+FAKE cuMemFree_v2(uint64_t at) {
+    free((void *)(uintptr_t)at);
+    return 0;
+}
 
 FAKE cuMemAllocAsync(uint64_t *to, size_t bytes, void *stream) {
     fprintf(stderr, "allocate %zu stream %p\n", bytes, stream);
