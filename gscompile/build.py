@@ -18,6 +18,7 @@ from gscompile.compiler.declarations import reference
 from gscompile.compiler.lower import Lowered, Stats, Summary, lower
 from gscompile.compiler.prim_func import clamped, with_buffers
 from gscompile.compiler.targets import Target, known_code, resolve
+from gscompile.compiler.targets.freestanding import Freestanding
 from gscompile.deploy import library as libraries
 from gscompile.deploy.library import Compiled
 from gscompile.errors import ArgumentError, MissingExtraError, TargetError
@@ -173,10 +174,17 @@ class Module(CompiledFunction):
         return written
 
     def export(
-        self, path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+        self,
+        path: str | Path,
+        *,
+        cpu: Sequence[str] = (),
+        prefix: str = "",
+        cc: str | None = None,
+        freestanding: bool = False,
+        arch: Sequence[str] = (),
     ) -> list[Path]:
         """Write a library for C, C++ and :func:`gscompile.load`, and a header beside it; see :func:`export`."""
-        return export([self], path, cpu=cpu, prefix=prefix, cc=cc)
+        return export([self], path, cpu=cpu, prefix=prefix, cc=cc, freestanding=freestanding, arch=arch)
 
     @property
     def _code(self) -> Code:
@@ -189,17 +197,20 @@ class Module(CompiledFunction):
     def _library(self) -> Any:
         return self._code.library
 
-    def _for_cpus(self, names: Sequence[str]) -> list[Compiled]:
-        """It for each of these CPUs, or for its own."""
-        made = [(self._recipe, self._code)] if not names else []
-        for name in names:
-            attributes = {**self._recipe.target.attributes, "kind": self._recipe.target.kind, "mcpu": name}
-            recipe = replace(self._recipe, target=resolve(attributes))
+    def _for_each(self, names: Sequence[str], freestanding: bool) -> list[Compiled]:
+        """It for each of these CPUs or GPUs, or for its own."""
+        made = [(self._recipe, self._code)] if not names and not freestanding else []
+        for name in names or [""] * freestanding:
+            target = self._recipe.target
+            attributes = {**target.attributes, "kind": target.kind, **({target.variant: name} if name else {})}
+            recipe = replace(self._recipe, target=Freestanding.of(attributes) if freestanding else resolve(attributes))
             made.append((recipe, recipe.code()))
         # one interface for all of them
         largest = reduce(dim_max, (code.lowered.summary.stats.workspace_bytes for _, code in made))
         face = replace(self._interface, workspace=largest)
-        return [Compiled(r.graph, code.lowered.summary, face, r.target, code.write_object) for r, code in made]
+        return [
+            Compiled(r.graph, code.lowered.summary, face, r.target, code.write_object, code.library) for r, code in made
+        ]
 
     def _entry(self) -> Any:
         self._recipe.target.require_device(self.name)
@@ -239,6 +250,8 @@ def export(
     prefix: str = "",
     cc: str | None = None,
     domain: str = "",
+    freestanding: bool = False,
+    arch: Sequence[str] = (),
 ) -> list[Path]:
     """Write modules as one library, which needs libc, libm and threads, and nothing of TVM or Python.
 
@@ -247,12 +260,17 @@ def export(
 
     Args:
         modules: for one system; each has a name of its own.
-        path: ``.so`` for a shared library, ``.a`` for a static one, ``.o`` for an object file.
+        path: ``.so`` for a shared library, ``.a`` for a static one, ``.o`` for an object file, ``.wasm`` for a
+            module of WebAssembly.
         cpu: LLVM's names of CPUs, of which the best one that the machine has is chosen when the library is used; ``v2``, ``v3``
             and ``v4`` stand for ``x86-64-v2`` and so on.  By default the CPU that the modules were built for.
         prefix: of all names in C, so that libraries that are linked together do not clash.
         cc: the C compiler's command: by default $CC or ``cc``, and ``TRIPLE-gcc`` for another system.
         domain: of ONNX Runtime's, in which the functions are custom operators, too; see :func:`gscompile.onnx.replace`.
+        freestanding: a static library or an object file that needs no system: one thread, no storage but the stack and what
+            the caller gives, no symbols but memcpy, memmove, memset, memcmp and those of libm.
+        arch: of modules for cuda: GPU architectures (``sm_80``), of which the library has machine code, and PTX of the least for
+            others; by default the one that the modules were built for.
 
     Returns:
         the library and the header.
@@ -263,16 +281,30 @@ def export(
     """
     if not modules:
         raise ArgumentError("export: a module is needed")
-    names = [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
-    graphs = [m._for_cpus(names) for m in modules]
-    order = sorted(range(len(graphs[0])), key=lambda k: -graphs[0][k].target.facts.vector_bytes)
+    targets = [m._recipe.target for m in modules]
+    first, gpu = targets[0], targets[0].by_driver
+    if len({(t.kind, str(t.tvm.attrs.get("mtriple", ""))) for t in targets}) > 1:
+        raise ArgumentError(f"export: a library is for one system; got {', '.join(map(str, targets))}")
+    if (arch and not gpu) or (cpu and gpu):
+        raise ArgumentError(f"export: {'cpu=' if gpu else 'arch='} is not for {first}")
+    archs = list(dict.fromkeys(arch or (t.facts.arch for t in targets)))
+    if archs == [first.facts.arch]:
+        archs = []  # what the modules were built for
+    names = archs if gpu else [f"x86-64-{name}" if re.fullmatch("v[234]", name) else name for name in cpu]
+    freestanding = freestanding or libraries.is_webassembly(first)
+    for m in modules:
+        libraries.require_exported(m._recipe.target, Path(path), freestanding, len(names))
+    graphs = [m._for_each(names, freestanding) for m in modules]
+    order = sorted(range(len(graphs[0])), key=lambda k: libraries.preference(graphs[0][k].target))
+    levels = [graphs[0][k].target.facts.arch if gpu else names[k] if len(names) > 1 else "" for k in order]
     return libraries.export(
         [[each[k] for k in order] for each in graphs],
         path,
-        levels=[names[k] for k in order] if len(names) > 1 else [""],
+        levels=levels,
         prefix=prefix,
         cc=cc,
         domain=domain,
+        freestanding=freestanding,
     )
 
 

@@ -39,6 +39,7 @@ class EmulatedCuda(Cuda):
     kind = "emulated cuda"
     device = "cpu"
     alignment = 0
+    by_driver = False
     in_parts = True
     code = HOST_CODE
 

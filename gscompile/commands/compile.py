@@ -45,8 +45,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="of the library: CPUs, of which the best that the machine has is chosen when it is used: v2,v3,v4",
     )
+    parser.add_argument(
+        "--arch",
+        metavar="NAME,..",
+        default="",
+        help="of the library, for cuda: GPU architectures that it has machine code for: sm_80,sm_90",
+    )
     parser.add_argument("--prefix", default="", help="of the library: of all its names in C")
     parser.add_argument("--cc", help="of the library: the C compiler's command")
+    parser.add_argument(
+        "--freestanding",
+        action="store_true",
+        help="of the library: for firmware: no threads, no storage but what the caller gives, nothing of a libc",
+    )
     parser.add_argument(
         "--target", default="llvm", help='llvm (this CPU), cuda, or JSON: \'{"kind": "cuda", "arch": "sm_90"}\''
     )
@@ -108,8 +119,16 @@ def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Sh
         from gscompile.build import export
 
         tell("linking")
-        cpus = [name for name in options.cpu.split(",") if name]
-        written = export(modules, options.output, cpu=cpus, prefix=options.prefix, cc=options.cc)
+        cpus, archs = ([name for name in given.split(",") if name] for given in (options.cpu, options.arch))
+        written = export(
+            modules,
+            options.output,
+            cpu=cpus,
+            prefix=options.prefix,
+            cc=options.cc,
+            freestanding=options.freestanding,
+            arch=archs,
+        )
         tell("")
         print("", *(f"wrote {path}" for path in written), sep="\n")
 

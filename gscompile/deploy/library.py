@@ -6,18 +6,20 @@ import ctypes
 import math
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from gscompile.compiler.lower import Summary
 from gscompile.compiler.targets import Target
 from gscompile.compiler.targets.create import architecture
-from gscompile.deploy import onnxruntime, text
-from gscompile.deploy.features import needed
-from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, source
+from gscompile.deploy import cuda, onnxruntime, text
+from gscompile.deploy.features import Feature, needed
+from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, public, source
 from gscompile.deploy.toolchain import Toolchain
+from gscompile.deploy.webassembly import WebAssembly
 from gscompile.errors import ArgumentError, TargetError
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
@@ -25,7 +27,7 @@ from gscompile.runtime import arrays
 from gscompile.runtime.interface import Interface
 from gscompile.runtime.manifest import Entry, Manifest, sealed
 
-SUFFIXES = {".so": "shared", ".a": "archive", ".o": "object"}
+SUFFIXES = {".so": "shared", ".a": "archive", ".o": "object", ".wasm": "module"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Compiled:
 
     Attributes:
         write_object: writes an object file of this name.
+        library: TVM's, for GPUs: it holds their code.
     """
 
     graph: Graph
@@ -41,6 +44,7 @@ class Compiled:
     interface: Interface
     target: Target
     write_object: Callable[[str], object]
+    library: Any = None
 
 
 def export(
@@ -51,6 +55,7 @@ def export(
     prefix: str = "",
     cc: str | None = None,
     domain: str = "",
+    freestanding: bool = False,
 ) -> list[Path]:
     """Write a library and its header; see :meth:`gscompile.build.Module.export`.
 
@@ -60,20 +65,15 @@ def export(
         domain: of ONNX Runtime's, in which the graphs are custom operators, too.
     """
     to = Path(path)
-    kind = SUFFIXES.get(to.suffix)
-    if kind is None:
-        raise ArgumentError(f"export: a path that ends in {', '.join(SUFFIXES)} is needed; got {str(path)!r}")
+    kind = SUFFIXES[to.suffix]
     first = graphs[0][0]
-    if first.target.device != "cpu":
-        raise TargetError(f"export: libraries for {first.target} are not made yet: use target='llvm'")
     named = [c[0].graph.name for c in graphs]
     if len(set(named)) < len(named):
         raise ArgumentError(f"export: each graph needs a name of its own; got {', '.join(named)}")
-    triple = str(first.target.tvm.attrs.get("mtriple", ""))
-    tools = Toolchain.find(triple, cc)
+    triple, gpu = str(first.target.tvm.attrs.get("mtriple", "")), first.target.by_driver
+    tools = (WebAssembly if is_webassembly(first.target) else Toolchain).find(triple, cc)
     stem = text.identifier(prefix + to.stem)
-    here = architecture(triple or T.host_triple())
-    found = tuple(Level(name, needed(c.target.tvm, here)) for name, c in zip(levels, graphs[0], strict=True))
+    found = tuple(Level(name, _features(c.target, freestanding)) for name, c in zip(levels, graphs[0], strict=True))
     functions = [_function(each[0], prefix) for each in graphs]
     versions = {package: installed(package) for package in ("gscompile", "apache-tvm")}
     says = Manifest(
@@ -81,31 +81,99 @@ def export(
         versions,
         " | ".join(str(c.target) for c in graphs[0]),
         triple or T.host_triple(),
-        tuple((level.name, tuple(f.name for f in level.features)) for level in found),
+        _device_levels(levels) if gpu else tuple((v.name, tuple(f.name for f in v.features)) for v in found),
         tuple(_entry(f, each[0]) for f, each in zip(functions, graphs, strict=True)),
     ).to_bytes()
     with tempfile.TemporaryDirectory(prefix="gscompile-") as name:
         folder = Path(name)
         files = _objects(graphs, functions, tools, folder)
-        constants = _constants(functions, folder)
-        of_onnxruntime = onnxruntime.source(functions, domain) if domain else ""
-        (folder / "library.c").write_text(source(functions, found, stem, says) + of_onnxruntime + constants)
-        tools.compile("library.c", "library.o", folder)
-        public = [f"{stem}_lacks", f"{stem}_use_launcher"]
-        public += [f"{f.name}{end}" for f in functions for end in ("", "_workspace", "_kernel", "_explain")]
-        public += [onnxruntime.REGISTER] if domain else []
-        tools.join(["library.o", *files], "all.o", public, folder)
-        made = "all.o"
-        if kind != "object":
-            made = to.name
-            getattr(tools, kind)("all.o", made, folder)
+        blobs = {constant_name(n, k): data for n, f in enumerate(functions) for k, data in enumerate(f.constants)}
+        if gpu:
+            images = _images(graphs)
+            code, symbols = cuda.source(functions, images, stem, says), cuda.public(functions, stem)
+            blobs |= _device_blobs(images)
+        else:
+            code = source(functions, found, stem, says, freestanding)
+            symbols = public(functions, stem, freestanding)
+        if domain:
+            code += onnxruntime.source(functions, domain)
+            symbols.append(onnxruntime.REGISTER)
+        (folder / "library.c").write_text(code + _assembly(blobs, folder, is_webassembly(first.target)))
+        tools.compile("library.c", "library.o", folder, freestanding)
+        tools.join(["library.o", *files], "all.o", symbols, folder)
+        made = "all.o" if kind == "object" else to.name
+        if isinstance(tools, WebAssembly) and kind == "module":
+            tools.module("all.o", made, symbols, folder)
+        elif kind == "shared":
+            tools.shared("all.o", made, folder)
+        elif kind == "archive":
+            tools.archive("all.o", made, folder)
         data = sealed((folder / made).read_bytes())
     beside = to.with_suffix(".h")
     _write(to, data)
-    _write(
-        beside, header(functions, f"{stem.upper()}_H", f"Made by {', '.join(map(' '.join, versions.items()))}").encode()
-    )
+    made_by = f"Made by {', '.join(map(' '.join, versions.items()))}"
+    _write(beside, header(functions, stem, made_by).encode())
     return [to, beside]
+
+
+def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) -> None:
+    """Make sure that there are libraries of this kind.
+
+    Args:
+        cpus: of how many it has the code, beyond that of its target.
+
+    Raises:
+        ArgumentError: the path or the options make no sense.  TargetError: there are none for this target.
+    """
+    if path.suffix not in SUFFIXES:
+        raise ArgumentError(f"export: a path that ends in {', '.join(SUFFIXES)} is needed; got {str(path)!r}")
+    if target.by_driver:
+        if freestanding or SUFFIXES[path.suffix] == "module":
+            raise TargetError(f"export: {target} needs a system with CUDA's driver")
+        return
+    kind, web = SUFFIXES[path.suffix], is_webassembly(target)
+    if web and _architecture(target) != "wasm32":
+        raise TargetError(f"export: WebAssembly's libraries are for wasm32; got {_architecture(target)}")
+    if kind == "module" and not web:
+        raise ArgumentError(
+            'export: .wasm is for modules built for {"kind": "llvm", "mtriple": "wasm32-unknown-unknown"}'
+        )
+    if kind == "shared" and (freestanding or web):
+        found = "a freestanding library" if not web else "a library for WebAssembly"
+        raise ArgumentError(f"export: {found} is no shared one: its path ends in .a or .o{' or .wasm' if web else ''}")
+    if (freestanding or web) and cpus > 1 and not _tells_features(target):
+        raise ArgumentError("export: without a system only x86's CPUs say what they have: name one in cpu=")
+
+
+def preference(target: Target) -> tuple[int, ...]:
+    """The least for what is tried first."""
+    if target.by_driver:
+        major, minor, exact = cuda.generation(target.facts.arch)
+        return -major, -minor, -exact
+    return (-target.facts.vector_bytes,)
+
+
+def is_webassembly(target: Target) -> bool:
+    """Whether a target is WebAssembly, which has no system."""
+    return _architecture(target).startswith("wasm")
+
+
+def _architecture(target: Target) -> str:
+    return architecture(str(target.tvm.attrs.get("mtriple", "")) or T.host_triple())
+
+
+def _features(target: Target, freestanding: bool) -> tuple[Feature, ...]:
+    """What the CPU is asked for before code runs."""
+    return (
+        ()
+        if target.by_driver or (freestanding and not _tells_features(target))
+        else needed(target.tvm, _architecture(target))
+    )
+
+
+def _tells_features(target: Target) -> bool:
+    """Whether a CPU says itself, without a system, what it has."""
+    return _architecture(target) in ("x86_64", "i386")
 
 
 def _function(c: Compiled, prefix: str) -> Function:
@@ -141,23 +209,53 @@ def _objects(
             file = f"kernel_{number}_{level}.o"
             c.write_object(str(folder / file))
             own = kernel_symbol(f.name, level)
-            main = {"__tvm_ffi_main": f"{own}_main"}
+            main = {"__tvm_ffi_main": f"{own}_main", "__tvm_ffi__library_ctx": cuda.symbol("image", number, level)}
             tools.rename(file, {f"__tvm_ffi_{c.graph.name}": own, **main}, folder)
             files.append(file)
     return files
 
 
-def _constants(functions: Sequence[Function], folder: Path) -> str:
-    """Constants as files, and the assembly that takes them in."""
+def _images(graphs: Sequence[Sequence[Compiled]]) -> list[list[cuda.Image]]:
+    """The code for GPUs."""
+    levels = _device_levels([c.target.facts.arch for c in graphs[0]])
+    return [
+        [cuda.Image.of(c.library, arch, bool(later)) for c, (arch, later) in zip(each, levels, strict=True)]
+        for each in graphs
+    ]
+
+
+def _device_levels(archs: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Architectures, the best first, and "PTX" of the least that has later ones."""
+    plain = [a for a in archs if not cuda.generation(a)[2]]
+    return tuple((a, ("PTX",) if a in plain[-1:] else ()) for a in archs)
+
+
+def _device_blobs(images: Sequence[Sequence[cuda.Image]]) -> dict[str, bytes]:
+    found = {}
+    for number, each in enumerate(images):
+        for level, image in enumerate(each):
+            found[cuda.symbol("cubin", number, level)] = image.cubin
+            if image.ptx:
+                found[cuda.symbol("ptx", number, level)] = image.ptx
+    return found
+
+
+def _assembly(blobs: Mapping[str, bytes], folder: Path, typed: bool) -> str:
+    """Data as files, and the assembly that takes them in, each with a byte of 0 after it.
+
+    Args:
+        blobs: by their symbols.
+        typed: assembly says what is data, and where it ends.
+    """
     lines = []
-    for number, f in enumerate(functions):
-        for k, data in enumerate(f.constants):
-            name = constant_name(number, k)
-            (folder / f"{name}.bin").write_bytes(data)
-            lines.append(
-                f'__asm__(".section .rodata\\n.balign 64\\n.globl {name}\\n.hidden {name}\\n{name}:\\n'
-                f'.incbin \\"{name}.bin\\"\\n.byte 0\\n.previous\\n");'
-            )
+    for name, data in blobs.items():
+        (folder / f"{name}.bin").write_bytes(data)
+        section = f'.section .rodata.{name},\\"\\",@\\n.type {name},@object' if typed else ".section .rodata"
+        end = f".size {name}, {len(data) + 1}" if typed else ".previous"
+        lines.append(
+            f'__asm__("{section}\\n.balign 64\\n.globl {name}\\n.hidden {name}\\n{name}:\\n'
+            f'.incbin \\"{name}.bin\\"\\n.byte 0\\n{end}\\n");'
+        )
     return "\n".join(lines)
 
 

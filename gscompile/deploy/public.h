@@ -21,7 +21,8 @@ enum gs_code {
     GS_ARGUMENT = 3, /* a pointer is NULL or not aligned, or an output overlaps something */
     GS_MEMORY = 4,   /* no room for scratch memory */
     GS_CPU = 5,      /* this CPU lacks what the code was compiled for */
-    GS_FAILED = 6    /* a kernel failed: never seen */
+    GS_FAILED = 6,   /* a kernel failed: never seen */
+    GS_DEVICE = 7    /* no CUDA driver, no GPU that there is code for, or what the driver refuses */
 };
 
 enum { GS_RANK = 16, GS_TEXT = 512 };

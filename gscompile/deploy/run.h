@@ -1,16 +1,7 @@
-/* What every exported library has beside its kernels.  Before it stand public.h and _launch.h; after it, what is generated. */
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#elif defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
-#endif
+/* What every exported library has beside its kernels.  Before it stand public.h, and libc.h or freestanding.h. */
 
 #define GS_PUBLIC __attribute__((visibility("default")))
+#define GS_INLINE static inline __attribute__((unused)) /* not every graph calls it */
 
 /* -- what compiled code calls ------------------------------------------------------------------------------------------------ */
 
@@ -23,98 +14,14 @@ typedef struct {
     } is;
 } GsAny; /* TVMFFIAny */
 
+enum { GS_INT = 1, GS_POINTER = 4 }; /* types; 0 of NULL */
+
 typedef int (*GsKernel)(void *self, GsAny *args, int32_t count, GsAny *result);
-typedef int (*GsLaunch)(GsBody body, void *data, int tasks);
-
-static _Atomic(GsLaunch) gs_elsewhere; /* the launcher of the process that has loaded this library, for kernels that it calls itself */
-
-static int gs_start(GsBody body, void *data, int tasks) {
-    GsLaunch elsewhere = gs_call == NULL ? atomic_load(&gs_elsewhere) : NULL;
-    return elsewhere != NULL ? elsewhere(body, data, tasks) : gs_launch(body, data, tasks);
-}
-
-static void *gs_allocate(uint64_t bytes) { return aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64)); }
-
-static void *gs_allocate_for_kernel(int device_type, int device, uint64_t bytes, int code, int bits) {
-    (void)device_type, (void)device, (void)code, (void)bits;
-    return gs_allocate(bytes);
-}
-
-static int gs_free_for_kernel(int device_type, int device, void *pointer) {
-    (void)device_type, (void)device;
-    free(pointer);
-    return 0;
-}
-
-GsLaunch __TVMBackendParallelLaunch = gs_start;
-void *(*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int) = gs_allocate_for_kernel;
-int (*__TVMBackendFreeWorkspace)(int, int, void *) = gs_free_for_kernel;
 
 void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **parts, int count);
 void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **parts, int count) { (void)kind, (void)parts, (void)count; }
 
-/* -- threads ----------------------------------------------------------------------------------------------------------------- */
-
-static pthread_once_t gs_once = PTHREAD_ONCE_INIT;
-static int gs_cores = 1;
-
-static void gs_set_up(void) {
-#ifdef __linux__
-    cpu_set_t all;
-    if (sched_getaffinity(0, sizeof all, &all) == 0)
-        gs_cores = CPU_COUNT(&all);
-    else
-        gs_cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-#endif
-    gs_own.limit = gs_cores - 1;
-    pthread_atfork(NULL, NULL, gs_forked);
-}
-
-/* -- the CPU ----------------------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    const char *name;
-    uint32_t leaf, word, bit; /* x86: of cpuid, word 0 to 3 for eax to edx; aarch64: the bit of AT_HWCAP */
-    uint32_t state;           /* what of XCR0 must be set */
-} GsFeature;
-
-static int gs_has(const GsFeature *f) {
-#if defined(__x86_64__) || defined(__i386__)
-    uint32_t r[4] = {0, 0, 0, 0};
-    if (!__get_cpuid_count(f->leaf, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[f->word] >> f->bit & 1))
-        return 0;
-    if (f->state == 0)
-        return 1;
-    if (!__get_cpuid_count(1, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[2] >> 27 & 1)) /* osxsave */
-        return 0;
-    uint32_t low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (low & f->state) == f->state;
-#elif defined(__aarch64__) && defined(__linux__)
-    return (int)(getauxval(AT_HWCAP) >> f->bit & 1);
-#else
-    (void)f;
-    return 1;
-#endif
-}
-
-/* The first feature that this CPU lacks; NULL for none.  A list ends without a name. */
-static const GsFeature *gs_lacks(const GsFeature *f) {
-    for (; f->name != NULL; ++f)
-        if (!gs_has(f))
-            return f;
-    return NULL;
-}
-
 /* -- errors ------------------------------------------------------------------------------------------------------------------ */
-
-__attribute__((format(printf, 2, 3))) static void gs_say(gs_error *e, const char *format, ...) {
-    size_t n = strlen(e->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(e->text + n, sizeof e->text - n, format, args);
-    va_end(args);
-}
 
 static void gs_say_list(gs_error *e, const char *open, const int64_t *numbers, int count, const char *close) {
     gs_say(e, "%s", open);
@@ -148,7 +55,7 @@ typedef struct {
     int64_t slice, number;
 } GsFound;
 
-static void gs_out_of_range(gs_error *e, const GsFound *f) {
+GS_INLINE void gs_out_of_range(gs_error *e, const GsFound *f) {
     int64_t size = f->extents[f->axis], count = size - f->slice + 1, low = f->negative ? -size : 0;
     int fits = !f->is_unsigned || f->number >= 0;
     gs_begin(e, GS_INDEX);
@@ -185,19 +92,25 @@ static void gs_out_of_range(gs_error *e, const GsFound *f) {
 
 /* -- sizes ------------------------------------------------------------------------------------------------------------------- */
 
-static inline int64_t gs_add(int64_t a, int64_t b, int *bad) {
+GS_INLINE int64_t gs_add(int64_t a, int64_t b, int *bad) {
     int64_t c = 0;
     *bad |= __builtin_add_overflow(a, b, &c);
     return c;
 }
 
-static inline int64_t gs_mul(int64_t a, int64_t b, int *bad) {
+GS_INLINE int64_t gs_mul(int64_t a, int64_t b, int *bad) {
+#if UINTPTR_MAX > UINT32_MAX
     int64_t c = 0;
     *bad |= __builtin_mul_overflow(a, b, &c);
     return c;
+#else /* without 128 bits, which compilers call a function for */
+    int64_t c = (int64_t)((uint64_t)a * (uint64_t)b);
+    *bad |= (a == -1 && b == INT64_MIN) || (a != 0 && a != -1 && c / a != b);
+    return c;
+#endif
 }
 
-static inline int64_t gs_div(int64_t a, int64_t b, int *bad) {
+GS_INLINE int64_t gs_div(int64_t a, int64_t b, int *bad) {
     if (b == 0 || (b == -1 && a == INT64_MIN)) {
         *bad = 1;
         return 0;
@@ -205,8 +118,8 @@ static inline int64_t gs_div(int64_t a, int64_t b, int *bad) {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static inline int64_t gs_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t gs_min(int64_t a, int64_t b) { return a < b ? a : b; }
+GS_INLINE int64_t gs_max(int64_t a, int64_t b) { return a > b ? a : b; }
+GS_INLINE int64_t gs_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* -- calls ------------------------------------------------------------------------------------------------------------------- */
 
@@ -226,7 +139,7 @@ typedef struct {
 } GsGraph;
 
 /* Calls a kernel that takes constants after its inputs. */
-static inline int gs_with_constants(GsKernel kernel, int inputs, const void *const *constants, int count, GsAny *all, GsAny *args, int32_t given,
+GS_INLINE int gs_with_constants(GsKernel kernel, int inputs, const void *const *constants, int count, GsAny *all, GsAny *args, int32_t given,
                              GsAny *result) {
     memcpy(all, args, sizeof(GsAny) * (size_t)inputs);
     for (int k = 0; k < count; ++k)
@@ -236,8 +149,8 @@ static inline int gs_with_constants(GsKernel kernel, int inputs, const void *con
 }
 
 static int gs_apart(const GsArray *a, const GsArray *b) {
-    uintptr_t p = (uintptr_t)a->at, q = (uintptr_t)b->at;
-    return a->bytes == 0 || b->bytes == 0 || p + (uintptr_t)a->bytes <= q || q + (uintptr_t)b->bytes <= p;
+    uint64_t p = (uintptr_t)a->at, q = (uintptr_t)b->at; /* sizes may pass an address of 32 bits */
+    return a->bytes == 0 || b->bytes == 0 || p + (uint64_t)a->bytes <= q || q + (uint64_t)b->bytes <= p;
 }
 
 /* Checks the arrays, inputs and then outputs; the in-place flags, or -1 with an error. */
@@ -265,44 +178,8 @@ static int64_t gs_check_arrays(const GsGraph *g, const GsArray *arrays, gs_error
     return flags;
 }
 
-/* Runs a kernel.  args: room for its arguments; status: for what its checks say. */
-static int gs_run(const GsGraph *g, GsKernel kernel, const GsArray *arrays, const int64_t *size, int64_t workspace,
-                  const gs_options *options, GsAny *args, int64_t *status, gs_error *error) {
-    static const gs_options defaults;
-    GsAny result = {0, 0, {NULL}}, *arg = args;
-    int64_t flags = gs_check_arrays(g, arrays, error);
-    if (flags < 0)
-        return GS_ARGUMENT;
-    if (options == NULL)
-        options = &defaults;
-    pthread_once(&gs_once, gs_set_up);
-    void *scratch = options->workspace, *own = NULL;
-    if (workspace > 0 && scratch == NULL && (scratch = own = gs_allocate((uint64_t)workspace)) == NULL)
-        GS_FAIL(error, GS_MEMORY, "%s: there is no room for %lld bytes of scratch memory", g->name, (long long)workspace);
-    if ((uintptr_t)scratch % 64 != 0)
-        GS_FAIL(error, GS_ARGUMENT, "%s: workspace is not aligned to 64 bytes", g->name);
-    GsPool pool = {options->parallel_for, options->context, 0};
-    GsCall call = {options->parallel_for != NULL ? &pool : NULL, options->threads > 0 ? options->threads : gs_cores};
-    if (call.threads > 4096)
-        call.threads = 4096;
-    for (int k = 0; k < g->inputs; ++k)
-        (arg++)->is.pointer = arrays[k].at;
-    for (int k = 0; k < g->outputs; ++k)
-        (arg++)->is.pointer = arrays[g->inputs + k].at;
-    (arg++)->is.pointer = status;
-    (arg++)->is.pointer = scratch;
-    for (int k = 0; k < g->sizes; ++k)
-        (arg++)->is.number = size[k];
-    (arg++)->is.number = call.threads;
-    (arg++)->is.number = flags;
-    const GsCall *before = gs_call;
-    gs_call = &call;
-    status[0] = 0;
-    int code = kernel(NULL, args, (int32_t)(arg - args), &result);
-    gs_call = before;
-    free(own);
-    if (code != 0)
-        GS_FAIL(error, GS_FAILED, "%s: a kernel has failed", g->name);
+/* What a status record says. */
+static int gs_checked(const GsGraph *g, const int64_t *status, const int64_t *size, gs_error *error) {
     if (g->checks == 0 || status[0] == 0)
         return GS_OK;
     if (error == NULL)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 
-from gscompile.compiler.bounds_errors import origins
 from gscompile.deploy import text
+from gscompile.deploy.explain import explain
 from gscompile.deploy.features import Feature
 from gscompile.errors import index_changed
-from gscompile.ir.bounds import Bounds
 from gscompile.ir.dims import Dim, product, shape_str
 from gscompile.ir.graph import Graph, Value
 from gscompile.runtime.interface import Argument, Interface
@@ -83,6 +82,16 @@ class Function:
         """A dimension, of the sizes in that array."""
         return text.size(dim, self.size)
 
+    @property
+    def status_bytes(self) -> int:
+        """Of the record at the begin of its scratch memory; none on CPUs, where it is on the stack."""
+        return 0 if self.interface.device == "cpu" else (8 * self.interface.status_length + 63) // 64 * 64
+
+    @property
+    def workspace(self) -> Dim:
+        """Bytes of scratch memory."""
+        return self.interface.workspace + self.status_bytes
+
     def parameters(self) -> str:
         """Of its function."""
         found = [f"const {text.element(v.dtype)} *{name}" for name, v in self.inputs]
@@ -106,11 +115,14 @@ class Function:
         return f"/* {self.name}\n *\n{body}\n *\n * Returns a gs_code; error may be NULL. */"
 
 
-def header(functions: Sequence[Function], guard: str, made_by: str) -> str:
+def header(functions: Sequence[Function], stem: str, made_by: str) -> str:
     """The library's header."""
+    guard = f"{stem.upper()}_H"
     public = (HERE / "public.h").read_text()
     declared = []
     for f in functions:
+        if isinstance(f.workspace, int) and f.workspace < 1 << 31:
+            declared.append(f"enum {{ {f.name}_workspace_bytes = {f.workspace} }}; /* for any sizes */\n")
         declared.append(f"{f.comment()}\nint {f.name}({f.parameters()});\n")
         declared.append(
             f"/* Bytes of scratch memory that {f.name} takes; -1 where sizes are wrong. */\n"
@@ -123,18 +135,26 @@ def header(functions: Sequence[Function], guard: str, made_by: str) -> str:
     )
 
 
-def source(functions: Sequence[Function], levels: Sequence[Level], stem: str, manifest: bytes) -> str:
+def source(
+    functions: Sequence[Function], levels: Sequence[Level], stem: str, manifest: bytes, freestanding: bool
+) -> str:
     """The library's own C file."""
+    system = ["freestanding.h"] if freestanding else ["libc.h", LAUNCH, "hosted.h"]
     parts = [
         "#define _GNU_SOURCE\n",
-        (HERE / "public.h").read_text(),
-        LAUNCH.read_text(),
-        (HERE / "run.h").read_text(),
+        *((HERE / file).read_text() for file in ("public.h", *system, "run.h", "cpu.h")),
         f"__attribute__((used)) static const unsigned char gs_manifest[] = {{{text.bytes_of(manifest)}}};\n",
-        _levels(levels, stem),
+        _levels(levels),
     ]
-    parts += [_function(f, levels, number) for number, f in enumerate(functions)]
-    return "\n".join(parts)
+    parts += [function(f, number, *_kernels(f, levels, number)) for number, f in enumerate(functions)]
+    return "\n".join(parts if freestanding else [*parts, _for_loaders(functions, levels, stem)])
+
+
+def public(functions: Sequence[Function], stem: str, freestanding: bool) -> list[str]:
+    """The library's symbols."""
+    own = [] if freestanding else [f"{stem}_lacks", f"{stem}_use_launcher"]
+    ends = ("", "_workspace") if freestanding else ("", "_workspace", "_kernel", "_explain")
+    return [*own, *(f"{f.name}{end}" for f in functions for end in ends)]
 
 
 def constant_name(number: int, constant: int) -> str:
@@ -147,7 +167,7 @@ def kernel_symbol(name: str, level: int) -> str:
     return f"gs_kernel_{name}_{level}"
 
 
-def _levels(levels: Sequence[Level], stem: str) -> str:
+def _levels(levels: Sequence[Level]) -> str:
     lists = []
     for k, level in enumerate(levels):
         rows = ", ".join(f"{{{text.string(f.name)}, {f.leaf}, {f.word}, {f.bit}, {f.state}}}" for f in level.features)
@@ -172,37 +192,83 @@ def _levels(levels: Sequence[Level], stem: str) -> str:
                 atomic_store(&known, level = gs_find_level() + 1);
             return level - 1;
         }}
-
-        /* For who loads this library: what the CPU lacks, NULL for nothing; who runs tasks of kernels called directly. */
-        GS_PUBLIC const char *{stem}_lacks(void);
-        GS_PUBLIC const char *{stem}_lacks(void) {{
-            return gs_level() < {len(levels)} ? NULL : gs_lacks(gs_levels[{len(levels) - 1}])->name;
-        }}
-
-        GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher);
-        GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher) {{ atomic_store(&gs_elsewhere, launcher); }}
         """
     )
 
 
-def _function(f: Function, levels: Sequence[Level], number: int) -> str:
-    face = f.interface
+def _for_loaders(functions: Sequence[Function], levels: Sequence[Level], stem: str) -> str:
+    """What a process calls that loads the library and runs its kernels itself."""
+    count = len(levels)
+    parts = [
+        f"""
+        /* What the CPU lacks, NULL for nothing. */
+        GS_PUBLIC const char *{stem}_lacks(void);
+        GS_PUBLIC const char *{stem}_lacks(void) {{
+            return gs_level() < {count} ? NULL : gs_lacks(gs_levels[{count} - 1])->name;
+        }}
+
+        /* Who runs tasks of kernels that are called directly. */
+        GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher);
+        GS_PUBLIC void {stem}_use_launcher(GsLaunch launcher) {{ atomic_store(&gs_elsewhere, launcher); }}
+        """
+    ]
+    parts += [
+        f"""
+        GS_PUBLIC GsKernel {f.name}_kernel(void);
+        GS_PUBLIC GsKernel {f.name}_kernel(void) {{ return gs_level() < {count} ? gs_kernels_{number}[gs_level()] : NULL; }}
+
+        GS_PUBLIC void {f.name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error);
+        GS_PUBLIC void {f.name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error) {{
+            gs_explain_{number}(check, at, number, size, error);
+        }}
+        """
+        for number, f in enumerate(functions)
+    ]
+    return "\n".join(map(dedent, parts))
+
+
+def arguments(f: Function) -> int:
+    """How many a kernel has, beside constants."""
+    return len(f.interface.inputs) + len(f.interface.outputs) + 2 + len(f.interface.symbols) + 2
+
+
+def _kernels(f: Function, levels: Sequence[Level], number: int) -> tuple[str, str]:
+    """The kernels of a graph for CPUs, and what runs them."""
     kernels = [kernel_symbol(f.name, level) for level in range(len(levels))]
     declared = "\n".join(f"int {k}(void *, GsAny *, int32_t, GsAny *);" for k in kernels)
     symbols = [constant_name(number, k) for k in range(len(f.constants))]
     declared += "".join(f"\nextern const unsigned char {s}[];" for s in symbols)
-    count = len(face.inputs) + len(face.outputs) + 2 + len(face.symbols) + 2
+    count = arguments(f)
     if symbols:
         declared += f"\nstatic const void *const gs_constants_{number}[] = {{{', '.join(symbols)}}};"
         adapted = [f"gs_adapted_{number}_{k}" for k in range(len(kernels))]
         for own, kernel in zip(adapted, kernels, strict=True):
-            given = f"{kernel}, {len(face.inputs)}, gs_constants_{number}, {len(symbols)}"
+            given = f"{kernel}, {len(f.interface.inputs)}, gs_constants_{number}, {len(symbols)}"
             declared += (
                 f"\nstatic int {own}(void *self, GsAny *args, int32_t count, GsAny *result) {{\n"
                 f"    GsAny all[{count + len(symbols)}];\n    (void)self;\n"
                 f"    return gs_with_constants({given}, all, args, count, result);\n}}"
             )
         kernels = adapted
+    declared += f"\nstatic const GsKernel gs_kernels_{number}[] = {{{', '.join(kernels)}}};"
+    shown, last = text.string(f.interface.name), len(levels)
+    run = (
+        f"    if (gs_level() == {last})\n"
+        f'        GS_FAIL(error, GS_CPU, "%s: this CPU lacks %s", {shown}, gs_lacks(gs_levels[{last} - 1])->name);\n'
+        f"    GsKernel kernel = gs_kernels_{number}[gs_level()];\n"
+        f"    return gs_run(&gs_graph_{number}, kernel, arrays, size, workspace, options, args, status, error);"
+    )
+    return declared, run
+
+
+def function(f: Function, number: int, declared: str, run: str) -> str:
+    """A graph's function.
+
+    Args:
+        declared: what ``run`` refers to.
+        run: its last statements, once its arguments were found good.
+    """
+    face = f.interface
     shown = text.string(face.name)
     changed = text.string(str(index_changed(face.name)))
     return dedent(
@@ -211,7 +277,6 @@ def _function(f: Function, levels: Sequence[Level], number: int) -> str:
 
         {explain}
 
-        static const GsKernel gs_kernels_{number}[] = {{{kernels}}};
         static const GsGraph gs_graph_{number} = {{{shown}, {inputs}, {outputs}, {sizes}, {checks},
                                                    gs_explain_{number}, {changed}}};
 
@@ -232,14 +297,6 @@ def _function(f: Function, levels: Sequence[Level], number: int) -> str:
             return gs_workspace_{number}(size, &bad);
         }}
 
-        GS_PUBLIC GsKernel {name}_kernel(void);
-        GS_PUBLIC GsKernel {name}_kernel(void) {{ return gs_level() < {nlevels} ? gs_kernels_{number}[gs_level()] : NULL; }}
-
-        GS_PUBLIC void {name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error);
-        GS_PUBLIC void {name}_explain(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error) {{
-            gs_explain_{number}(check, at, number, size, error);
-        }}
-
         GS_PUBLIC int {name}({parameters});
         GS_PUBLIC int {name}({parameters}) {{
             int bad = 0;
@@ -254,35 +311,31 @@ def _function(f: Function, levels: Sequence[Level], number: int) -> str:
             }};
             if (bad)
                 GS_FAIL(error, GS_SIZE, "%s: a tensor would have more than 2^63 - 1 bytes", {shown});
-            if (gs_level() == {nlevels})
-                GS_FAIL(error, GS_CPU, "%s: this CPU lacks %s", {shown}, gs_lacks(gs_levels[{nlevels} - 1])->name);
             GsAny args[{count}];
             int64_t status[{status}];
-            GsKernel kernel = gs_kernels_{number}[gs_level()];
-            return gs_run(&gs_graph_{number}, kernel, arrays, size, workspace, options, args, status, error);
+        {run}
         }}
         """
     ).format(
         declared=declared,
-        explain=_explain(f, number),
+        explain=explain(number, f.checks, face.symbols, f.size, f.dim),
         number=number,
         name=f.name,
-        kernels=", ".join(kernels),
+        run=run,
         shown=shown,
         inputs=len(face.inputs),
         outputs=len(face.outputs),
         sizes=len(face.symbols),
         checks=face.checks,
         changed=changed,
-        nlevels=len(levels),
-        workspace=f.dim(face.workspace),
+        workspace=f.dim(f.workspace),
         size_parameters=f.size_parameters(),
         size_list=", ".join(f.sizes) or "0",
         parameters=f.parameters(),
         negative=_negative(f),
         rules=_rules(f),
         arrays=_arrays(f),
-        count=count,
+        count=arguments(f),
         status=face.status_length,
     )
 
@@ -320,55 +373,7 @@ def _arrays(f: Function) -> str:
         over = f.interface.in_place.get(k - len(f.inputs), -1) if k >= len(f.inputs) else -1
         # an extent of 0 makes any tensor empty, and code computes the strides
         nbytes = f.dim(product(v.shape) * v.dtype.itemsize)
-        rows.append(f"        {{{text.string(name)}, {name}, {nbytes}, {text.alignment(v.dtype)}, {over}}},")
+        rows.append(
+            f"        {{{text.string(name)}, {name}, {nbytes}, {max(text.alignment(v.dtype), f.interface.alignment)}, {over}}},"
+        )
     return "\n".join(rows)
-
-
-def _explain(f: Function, number: int) -> str:
-    """The function that says what a failed check means."""
-    cases = [f"    case {k}: {{\n{_case(f, v)}\n        break;\n    }}" for k, v in enumerate(f.checks)]
-    body = "\n".join(cases)
-    return (
-        f"static void gs_explain_{number}(int32_t check, int64_t at, int64_t number, const int64_t *size, gs_error *error) {{\n"
-        "    int bad = 0;\n    (void)bad, (void)at, (void)number, (void)size, (void)error;\n"
-        f"    switch (check) {{\n{body}\n    default:\n        break;\n    }}\n}}"
-    )
-
-
-def _case(f: Function, op: Value) -> str:
-    a, data, index = op.op.indexing, op.args[0], op.args[1]
-    assert a is not None
-    found = origins(index, f.interface.symbols, f.size)
-    name = op.scope or op.name
-    rank, axes = index.rank, a.map.indexed_axes
-    vector = None if a.map.vector_axis is None else a.map.vector_axis % rank
-    extents = ", ".join(map(f.dim, data.shape)) or "1"
-    shape = ", ".join(map(f.dim, index.shape)) or "1"
-    slices = ", ".join(f.dim(a.map.slice_size(axis)) for axis in axes)
-    component = "0" if vector is None else f"p[{vector}]"
-    position = None if found.position is None else ", ".join(found.position)
-    flags = [
-        found.same,
-        bool(op.scope) and data.scope == op.scope,
-        a.bounds is Bounds.RAISE,
-        bool(a.negative) and index.dtype.kind == "i",
-        index.dtype.name == "uint64",
-    ]
-    return "\n".join(
-        f"        {line}"
-        for line in [
-            f"const int64_t shape[] = {{{shape}}}, extents[] = {{{extents}}}, slices[] = {{{slices}}};",
-            f"static const int axes[] = {{{', '.join(map(str, axes))}}};",
-            f"int64_t p[{max(rank, 1)}] = {{0}};",
-            f"for (int k = {rank} - 1; k >= 0; --k) {{",
-            "    p[k] = at % shape[k];",
-            "    at /= shape[k];",
-            "}",
-            f"const int64_t position[] = {{{position or '0'}}};",
-            f"const GsFound found = {{{text.string(name)}, {text.string(found.tensor)}, "
-            f"{text.string(str(index_changed(name, found.tensor)))},",
-            f"    {', '.join(str(int(x)) for x in flags)}, {-1 if found.position is None else len(found.position)},",
-            f"    axes[{component}], {data.rank}, position, extents, slices[{component}], number}};",
-            "gs_out_of_range(error, &found);",
-        ]
-    )

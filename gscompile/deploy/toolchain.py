@@ -11,6 +11,9 @@ from pathlib import Path
 
 from gscompile.errors import ArgumentError, TargetError
 
+# nothing that distributions switch on and that calls a libc, or looks for a thread's storage
+FREESTANDING = ["-ffreestanding", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-U_FORTIFY_SOURCE"]
+
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
@@ -45,7 +48,7 @@ class Toolchain:
                 f"export needs a C compiler{f' for {triple}' if triple else ''}, which is not found: "
                 f"install {'one' if not triple else f'{triple}-gcc'}, or name it by cc="
             )
-        prefix = f"{triple}-" if triple and shutil.which(f"{triple}-objcopy") else ""
+        prefix = next((p for p in (f"{triple}-", cc.removesuffix("gcc")) if triple and shutil.which(f"{p}objcopy")), "")
         tools = [shutil.which(f"{prefix}{tool}") or shutil.which(f"llvm-{tool}") for tool in ("objcopy", "ar")]
         if None in tools:
             raise TargetError("export needs objcopy and ar, of binutils or LLVM, which are not found")
@@ -62,9 +65,10 @@ class Toolchain:
             says = (done.stderr or done.stdout).strip()[-2000:]
             raise TargetError(f"export: {Path(command[0]).name} failed ({done.returncode}): {says}")
 
-    def compile(self, source: str, to: str, folder: Path) -> None:
+    def compile(self, source: str, to: str, folder: Path, freestanding: bool) -> None:
         """An object file, which any library may contain."""
-        flags = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-ffile-prefix-map=.="]
+        flags = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.="]
+        flags += FREESTANDING if freestanding else ["-pthread"]
         self.run([self.cc, *flags, "-c", source, "-o", to], folder)
 
     def rename(self, file: str, names: dict[str, str], folder: Path) -> None:
@@ -82,7 +86,7 @@ class Toolchain:
         """A shared library, which stays loaded: threads of its pool may be asleep in it."""
         links = ["nodelete", "noexecstack", "relro", "now"]
         flags = ["-shared", "-pthread", f"-Wl,-soname,{to}", "-Wl,--build-id=none", "-Wl,--as-needed", "-s"]
-        self.run([self.cc, *flags, *(f"-Wl,-z,{z}" for z in links), "-o", to, file, "-lm"], folder)
+        self.run([self.cc, *flags, *(f"-Wl,-z,{z}" for z in links), "-o", to, file, "-lm", "-ldl"], folder)
 
     def archive(self, file: str, to: str, folder: Path) -> None:
         """A static library."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -713,6 +714,35 @@ def _announced(func: PrimFunc) -> PrimFunc:
     return func.with_body(import_llvm(_TASKS, tvm_ffi.structural_map(func.body, (tirx.For, announced), order="post")))
 
 
+def without_threads(func: PrimFunc) -> PrimFunc:
+    """A function whose parallel loops are serial."""
+
+    def serial(x: Any) -> Any:
+        if x.kind != tirx.ForKind.PARALLEL:
+            return x
+        return tirx.For(x.loop_var, x.min, x.extent, tirx.ForKind.SERIAL, x.body, None)
+
+    return func.with_body(tvm_ffi.structural_map(func.body, (tirx.For, serial), order="post"))
+
+
+STACK_BYTES = 1024
+"""Of a local buffer that TVM puts on the stack; larger ones, and those whose size is not known, it asks the system for."""
+
+
+def beyond_stack(func: PrimFunc) -> str | None:
+    """A local buffer of a function that TVM would not put on the stack."""
+    found: list[str] = []
+
+    def beyond(x: Any) -> bool:
+        size = constant_value(simplify(size_of(x.buffer)))
+        if size is None or size > STACK_BYTES:
+            found.append(str(x.buffer.name))
+        return bool(found)
+
+    _walk(func.body, (tirx.AllocBuffer, beyond))
+    return found[0] if found else None
+
+
 def load_library(path: str) -> Any:
     """The functions of a shared library that was linked of compiled code; it stays loaded as long as one of them is there."""
     return tvm_ffi.load_module(path, keep_module_alive=False)
@@ -852,6 +882,42 @@ def current_cuda_arch() -> str | None:
 def device_source(library: Any) -> str:
     """The CUDA source of a compiled module's kernels."""
     return str(library.mod.imports[0].inspect_source()) if library.mod.imports else ""
+
+
+def device_kernels(library: Any) -> list[tuple[str, list[str], list[str]]]:
+    """The kernels of a cuda module: names, what their parameters are, and what the numbers after these are extents of.
+
+    Only what TVM writes to disk says so.
+    """
+    if not library.mod.imports:
+        return []
+    data = bytes(tvm_ffi.get_global_func("runtime.ModulePackImportsToTensor")(library.mod).numpy())
+    at = data.index(struct.pack("<Q", 4) + b"cuda") + 12 + 8  # a kind, and the length of what follows
+
+    def number(form: str = "<Q") -> int:
+        nonlocal at
+        at += struct.calcsize(form)
+        return int(struct.unpack_from(form, data, at - struct.calcsize(form))[0])
+
+    def text() -> str:
+        nonlocal at
+        size = number()
+        at += size
+        return data[at - size : at].decode()
+
+    text()  # the form of the code
+    found = []
+    for _ in range(number()):
+        text()
+        name, kinds = text(), []
+        for _ in range(number()):
+            code, bits, _ = number("<B"), number("<B"), number("<H")
+            kinds.append(f"{('int', 'uint', 'float', 'handle')[code] if code < 4 else code}{bits}")
+        tags = [text() for _ in range(number())]
+        for _ in range(number()):
+            number("<i")
+        found.append((name, kinds, tags))
+    return found
 
 
 DEVICE_CALL = "tirx.cuda.func_call"

@@ -352,7 +352,7 @@ static _Thread_local int gs_omp_threads; /* of a team that this thread has had, 
 
 /* A parallel region of the OpenMP library whose GOMP_parallel this is, always of as many threads: another number would make some
  * libraries end threads and start others.  It runs nothing where no team can be had. */
-static void gs_run_omp(void *gomp_parallel, int64_t tasks, void (*task)(void *job, int64_t k), void *job) {
+__attribute__((unused)) static void gs_run_omp(void *gomp_parallel, int64_t tasks, void (*task)(void *job, int64_t k), void *job) {
     int threads = (int)(*gs_threads < MOST_OMP_THREADS ? *gs_threads : MOST_OMP_THREADS);
     (void)tasks, (void)task;
     if (threads > gs_omp_threads) {

@@ -8,6 +8,7 @@ kernels are launched, unless index checks have to be read back, or the library h
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -118,11 +119,23 @@ class Driver:
         self._do("cuStreamSynchronize", ctypes.c_void_p(stream))
 
 
+def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
+    """A context in which TVM's host code launches the kernels for a device on a stream."""
+    import tvm_ffi
+
+    context: AbstractContextManager[Any] = tvm_ffi.use_raw_stream(tvm_ffi.device(*device), stream)
+    return context
+
+
 class Cuda:
     """CUDA devices."""
 
-    def __init__(self, driver: Callable[[], Driver]) -> None:
+    def __init__(
+        self, driver: Callable[[], Driver], in_use: Callable[[Device, int], AbstractContextManager[Any]] = stream_in_use
+    ) -> None:
+        """``in_use``: a context in which kernels are launched on a stream of a device."""
         self._driver = driver
+        self._in_use = in_use
 
     def constant(self, array: Array, device: Device) -> View:
         v = arrays.view(array)
@@ -150,7 +163,7 @@ class Cuda:
                 driver.synchronize(other)  # another library may still be computing an input
             _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
             _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
-            with stream_in_use(device, stream):
+            with self._in_use(device, stream):
                 launch(found.ptr, scratch.ptr)
             if status > 1:
                 driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
@@ -159,12 +172,23 @@ class Cuda:
         return record
 
 
-def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
-    """A context in which TVM's host code launches the kernels for a device on a stream."""
-    import tvm_ffi
+_streams = threading.local()
 
-    context: AbstractContextManager[Any] = tvm_ffi.use_raw_stream(tvm_ffi.device(*device), stream)
-    return context
+
+@contextmanager
+def stream_of_thread(device: Device, stream: int) -> Iterator[None]:
+    """A context in which :func:`thread_stream` gives this stream."""
+    before = thread_stream()
+    _streams.current = stream
+    try:
+        yield
+    finally:
+        _streams.current = before
+
+
+def thread_stream() -> int:
+    """The stream on which this thread launches kernels of exported libraries."""
+    return int(getattr(_streams, "current", 0))
 
 
 @lru_cache(maxsize=1)
@@ -174,3 +198,4 @@ def _the_driver() -> Driver:
 
 HOST = Host()
 CUDA = Cuda(_the_driver)
+LIBRARY_CUDA = Cuda(_the_driver, stream_of_thread)

@@ -15,10 +15,11 @@ from typing import Any
 from gscompile.errors import ArgumentError, BoundsError, DeviceError, index_changed
 from gscompile.runtime import manifest, pools
 from gscompile.runtime.compiled import CompiledFunction
-from gscompile.runtime.devices import HOST
+from gscompile.runtime.devices import HOST, LIBRARY_CUDA, thread_stream
 from gscompile.runtime.manifest import Entry, Manifest
 
 _RANK, _TEXT = 16, 512
+_INT, _POINTER = 1, 4  # types of TVMFFIAny
 _ELF = {"x86_64": 62, "aarch64": 183, "riscv64": 243}
 
 
@@ -58,7 +59,10 @@ class LoadedFunction(CompiledFunction):
 
     def __init__(self, path: Path, library: Manifest, entry: Entry) -> None:
         self.path, self.library, self._entry = path, library, entry
-        super().__init__(entry.interface, lambda: _Function(path, library, entry), HOST, (), self._explained)
+        gpu = entry.interface.device != "cpu"
+        function = _DeviceFunction if gpu else _Function
+        runner = LIBRARY_CUDA if gpu else HOST
+        super().__init__(entry.interface, lambda: function(path, library, entry), runner, (), self._explained)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its file, which is loaded again."""
@@ -93,7 +97,8 @@ def load(path: str | Path, name: str | None = None) -> LoadedFunction:
 
     Raises:
         ArgumentError: the file is none, was changed, or is of a newer format; it has no such graph, or several.
-        DeviceError: it is for another system, or for a CPU that has more than this one.
+        DeviceError: it is for another system, or for a CPU that has more than this one; for a GPU, and there is none that it has
+            code for, or no driver.
     """
     found = manifest.read(path)
     entries = {e.interface.name: e for e in found.entries}
@@ -124,6 +129,8 @@ def _require_fits(path: Path, found: Manifest) -> None:
     lacks = library[f"{found.name}_lacks"]
     lacks.restype = ctypes.c_char_p
     missing = lacks()
+    if missing is not None and found.entries[0].interface.device != "cpu":
+        raise DeviceError(f"{path}: {missing.decode(errors='replace')}")
     if missing is not None:
         raise DeviceError(f"{path}: this CPU lacks {missing.decode()}, which the library was compiled for")
 
@@ -173,6 +180,24 @@ class _Function:
             slot.value = x if isinstance(x, int) else x.value or 0
         if self._kernel(None, packed, len(args), ctypes.byref(_Any())) != 0:
             raise RuntimeError("a kernel has failed")
+
+
+class _DeviceFunction:
+    """Kernels for a GPU, to be launched with addresses there, as ``ctypes.c_void_p``, and numbers."""
+
+    __slots__ = ("_launch",)
+
+    def __init__(self, path: Path, library: Manifest, entry: Entry) -> None:
+        self._launch = _opened(path, library.digest)[f"{entry.function}_launch"]
+        self._launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p]
+
+    def __call__(self, *args: Any) -> None:
+        packed, error = (_Any * len(args))(), _Error()
+        for slot, x in zip(packed, args, strict=True):
+            slot.value = x if isinstance(x, int) else x.value or 0
+            slot.type = _INT if isinstance(x, int) else _POINTER if slot.value else 0
+        if self._launch(thread_stream(), packed, len(args), ctypes.byref(error)) != 0:
+            raise DeviceError(error.text.decode(errors="replace"))
 
 
 def _explained(

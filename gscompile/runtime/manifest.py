@@ -53,7 +53,7 @@ class Manifest:
         versions: of gscompile and of what made the code.
         target: attributes of TVM's target, as it was given or found.
         triple: the system that it is for.
-        levels: names and features of CPUs, the best first.
+        levels: names and features of CPUs, or architectures of GPUs and "PTX" of what others run, the best first.
         digest: the hash of the library's bytes; empty before there are any.
     """
 
@@ -85,13 +85,21 @@ class Manifest:
         """For people."""
         lines = [f"library {self.name} for {self.triple}, {self.target}"]
         lines.append("made by " + ", ".join(f"{name} {version}" for name, version in self.versions.items()))
-        for name, features in self.levels:
-            lines.append(
-                f"needs{f' ({name})' if name else ''}: {', '.join(features) or 'nothing beyond the architecture'}"
-            )
+        lines += self._levels_text()
         for e in self.entries:
             lines += ["", *_entry_text(e)]
         return "\n".join(lines)
+
+    def _levels_text(self) -> list[str]:
+        if any(e.interface.device != "cpu" for e in self.entries):
+            names = [name for name, _ in self.levels] + [
+                f"{form} of {name}" for name, forms in self.levels for form in forms
+            ]
+            return [f"code for {', '.join(names)}"]
+        return [
+            f"needs{f' ({name})' if name else ''}: {', '.join(features) or 'nothing beyond the architecture'}"
+            for name, features in self.levels
+        ]
 
 
 def sealed(data: bytes) -> bytes:

@@ -28,3 +28,15 @@ RULES: tuple[Rule, ...] = (
     OwnedRows(),
     OwnerComputes(),
 )
+
+# those that use no local buffers but small ones, and gain nothing by threads
+SERIAL_RULES: tuple[Rule, ...] = (
+    Check(),
+    Copies(),
+    Rows(),
+    Columns(),
+    Folds(),
+    Scans(),
+    SerialRows(),
+    OwnerComputes(),
+)

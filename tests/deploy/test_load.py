@@ -286,6 +286,9 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert '"function": "lookup"' in capsys.readouterr().out
     assert main(["compile", f"{script}:several", "-o", str(tmp_path / "two.a"), "--prefix", "acme_"]) == 0
     assert "int acme_b(" in (tmp_path / "two.h").read_text()
+    assert main(["compile", f"{script}:lookup", "-o", str(tmp_path / "firmware.o"), "--freestanding"]) == 0
+    assert main(["inspect", str(tmp_path / "firmware.o")]) == 0
+    assert ", freestanding llvm (" in capsys.readouterr().out
     capsys.readouterr()
     for what, says in [
         (f"{script}:wrong", "wrong must return a Builder, or several; got int"),

@@ -10,6 +10,7 @@ import importlib.util
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -359,3 +360,21 @@ def test_many_threads_at_once(some_library: Library) -> None:
     for t in threads:
         t.join()
     assert not failures
+
+
+def test_exported(library: Library, tmp_path: Path) -> None:
+    """A library's results and errors are the build's own, on the stream of whose arrays they are."""
+    given, want = edges(1)
+    m = message_passing().build("cuda")
+    m.export(tmp_path / "net.so")
+    loaded = gs.load(tmp_path / "net.so")
+    for _ in range(3):
+        assert_same(library.get(loaded(*(library.put(a) for a in given))), want)
+    wrong = [a.copy() for a in given]
+    wrong[2][5] = 1 << 30
+    said = []
+    for f in (m, loaded):
+        with pytest.raises(gs.BoundsError) as e:
+            f(*(library.put(a) for a in wrong))
+        said.append(str(e.value))
+    assert said[0] == said[1]

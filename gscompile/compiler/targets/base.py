@@ -40,6 +40,8 @@ class Target(ABC):
         alignment: what addresses of arrays must be multiples of, in bytes; 0 for nothing but the size of their elements.
         host_guards: the host can read what a nest's guard reads, and applies it; otherwise rules put it inside their kernels.
         joins_checks: a nest may take over the check of the indices that it reads.
+        by_driver: kernels are loaded and launched by a driver, from the host's code.
+        variant: the attribute that says which CPU or GPU code is for.
         in_parts: a long function may call others; TVM takes kernels out of no function that is called.
         code: the stages of the code, by name.
         facts: what schedule rules may know.
@@ -57,6 +59,8 @@ class Target(ABC):
     alignment: ClassVar[int] = 0
     host_guards: ClassVar[bool]
     joins_checks: ClassVar[bool]
+    by_driver: ClassVar[bool]
+    variant: ClassVar[str]
     in_parts: ClassVar[bool]
     pipeline: ClassVar[str] = "default"  # TVM's lowering
     code: ClassVar[Mapping[str, CodeKind]]

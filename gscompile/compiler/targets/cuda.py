@@ -35,6 +35,8 @@ class Cuda(Target):
     alignment = ACCESS_BYTES
     host_guards = False
     joins_checks = False
+    by_driver = True
+    variant = "arch"
     in_parts = False
     code: ClassVar[Mapping[str, CodeKind]] = {
         **HOST_CODE,

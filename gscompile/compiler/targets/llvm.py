@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gscompile.compiler.targets.base import HOST_CODE, Target
-from gscompile.compiler.targets.create import refusals, require_known, require_runs_here, tvm_target
+from gscompile.compiler.targets.create import architecture, refusals, require_known, require_runs_here, tvm_target
 from gscompile.errors import TargetError
 from gscompile.ir import tir as T
 from gscompile.runtime.devices import HOST, Runner
@@ -26,6 +26,8 @@ class Llvm(Target):
     device_type = 1
     host_guards = True
     joins_checks = True
+    by_driver = False
+    variant = "mcpu"
     in_parts = True
     pipeline = T.CPU_PIPELINE
     code = HOST_CODE
@@ -43,6 +45,8 @@ class Llvm(Target):
             given["mcpu"] = T.host_cpu()
             if features := host_features():
                 given["mattr"] = [*features, *given.get("mattr", [])]  # what is given comes last, and counts
+        if architecture(str(given.get("mtriple", ""))).startswith("wasm"):
+            given.setdefault("vector-width", 128)  # what TVM takes, with a warning each time
         cpu = str(given.get("mcpu", "generic"))
         if "mcpu" in given:
             triple = {k: v for k, v in given.items() if k in ("kind", "mtriple")}

@@ -1,0 +1,35 @@
+/* What makes the CUDA C++ of kernels whose threads share nothing plain C++; included before it.  See driver.c. */
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __CUDACC_VER_MAJOR__ 0
+#define __CUDACC_VER_MINOR__ 0
+
+struct Index {
+    unsigned x, y, z;
+};
+extern "C" {
+Index blockIdx, threadIdx;
+}
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+using std::max;
+using std::min;
+
+template <class T> T atomicAdd(T *p, T v) {
+    T before = *p;
+    *p = before + v;
+    return before;
+}
+template <class T> T atomicMin(T *p, T v) {
+    T before = *p;
+    *p = std::min(before, v);
+    return before;
+}
