@@ -171,10 +171,16 @@ class Module(CompiledFunction):
         return written
 
     def export(
-        self, path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+        self,
+        path: str | Path,
+        *,
+        cpu: Sequence[str] = (),
+        prefix: str = "",
+        cc: str | None = None,
+        weights: str | Path | None = None,
     ) -> list[Path]:
         """Write a library for C, C++ and :func:`gscompile.load`, and a header beside it; see :func:`export`."""
-        return export([self], path, cpu=cpu, prefix=prefix, cc=cc)
+        return export([self], path, cpu=cpu, prefix=prefix, cc=cc, weights=weights)
 
     @property
     def _code(self) -> Code:
@@ -214,7 +220,13 @@ class Module(CompiledFunction):
 
 
 def export(
-    modules: Sequence[Module], path: str | Path, *, cpu: Sequence[str] = (), prefix: str = "", cc: str | None = None
+    modules: Sequence[Module],
+    path: str | Path,
+    *,
+    cpu: Sequence[str] = (),
+    prefix: str = "",
+    cc: str | None = None,
+    weights: str | Path | None = None,
 ) -> list[Path]:
     """Write modules as one library, which needs libc, libm and threads, and nothing of TVM or Python.
 
@@ -228,9 +240,10 @@ def export(
             and ``v4`` stand for ``x86-64-v2`` and so on.  By default the CPU that the modules were built for.
         prefix: of all names in C, so that libraries that are linked together do not clash.
         cc: the C compiler's command: by default $CC or ``cc``, and ``TRIPLE-gcc`` for another system.
+        weights: a file for the constants, which the library maps when it is first used; by default they are inside.
 
     Returns:
-        the library and the header.
+        the library, the header, and the file of constants where there is one.
 
     Raises:
         ArgumentError: the path, the names or the C compiler make no sense, or the file cannot be written.
@@ -247,6 +260,7 @@ def export(
         levels=[names[k] for k in order] if len(names) > 1 else [""],
         prefix=prefix,
         cc=cc,
+        weights=weights,
     )
 
 

@@ -39,6 +39,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="of the library: CPUs, of which the best that the machine has is chosen when it is used: v2,v3,v4",
     )
     parser.add_argument("--prefix", default="", help="of the library: of all its names in C")
+    parser.add_argument(
+        "--weights", metavar="FILE", help="of the library: write its constants to this file, which it maps"
+    )
     parser.add_argument("--cc", help="of the library: the C compiler's command")
     parser.add_argument(
         "--target", default="llvm", help='llvm (this CPU), cuda, or JSON: \'{"kind": "cuda", "arch": "sm_90"}\''
@@ -101,7 +104,9 @@ def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Sh
 
         tell("linking")
         cpus = [name for name in options.cpu.split(",") if name]
-        written = export(modules, options.output, cpu=cpus, prefix=options.prefix, cc=options.cc)
+        written = export(
+            modules, options.output, cpu=cpus, prefix=options.prefix, cc=options.cc, weights=options.weights
+        )
         tell("")
         print("", *(f"wrote {path}" for path in written), sep="\n")
 

@@ -6,15 +6,17 @@ import ctypes
 import math
 import os
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from gscompile.compiler.lower import Summary
 from gscompile.compiler.targets import Target
 from gscompile.compiler.targets.create import architecture
 from gscompile.deploy import text
+from gscompile.deploy import weights as external
 from gscompile.deploy.features import needed
 from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, source
 from gscompile.deploy.toolchain import Toolchain
@@ -50,8 +52,9 @@ def export(
     levels: Sequence[str] = ("",),
     prefix: str = "",
     cc: str | None = None,
+    weights: str | Path | None = None,
 ) -> list[Path]:
-    """Write a library and its header; see :meth:`gscompile.build.Module.export`.
+    """Write a library, its header and perhaps a file of constants; see :meth:`gscompile.build.Module.export`.
 
     Args:
         graphs: each for every level.
@@ -73,6 +76,14 @@ def export(
     here = architecture(triple or T.host_triple())
     found = tuple(Level(name, needed(c.target.tvm, here)) for name, c in zip(levels, graphs[0], strict=True))
     functions = [_function(each[0], prefix) for each in graphs]
+    constants = [c for f in functions for c in f.constants]
+    kept = None
+    if weights is not None:
+        if not constants:
+            raise ArgumentError("export: weights= is given, and the graphs have no constants")
+        kept = external.summary(Path(weights).name, constants)
+        begins = iter(external.places(constants))
+        functions = [replace(f, places=[next(begins) for _ in f.constants]) for f in functions]
     versions = {package: installed(package) for package in ("gscompile", "apache-tvm")}
     says = Manifest(
         stem,
@@ -81,38 +92,47 @@ def export(
         triple or T.host_triple(),
         tuple((level.name, tuple(f.name for f in level.features)) for level in found),
         tuple(_entry(f, each[0]) for f, each in zip(functions, graphs, strict=True)),
+        kept,
     ).to_bytes()
     with tempfile.TemporaryDirectory(prefix="gscompile-") as name:
         folder = Path(name)
-        files = _objects(graphs, functions, tools, folder)
-        constants = _constants(functions, folder)
-        (folder / "library.c").write_text(source(functions, found, stem, says) + constants)
+        objects = _objects(graphs, functions, tools, folder)
+        code = source(functions, found, stem, says, kept)
+        (folder / "library.c").write_text(code + ("" if kept else _constants(functions, folder)))
         tools.compile("library.c", "library.o", folder)
-        public = [f"{stem}_lacks", f"{stem}_use_launcher"]
+        public = [f"{stem}_lacks", f"{stem}_use_launcher", *([f"{stem}_use_weights"] if kept else ())]
         public += [f"{f.name}{end}" for f in functions for end in ("", "_workspace", "_kernel", "_explain")]
-        tools.join(["library.o", *files], "all.o", public, folder)
+        tools.join(["library.o", *objects], "all.o", public, folder)
         made = "all.o"
         if kind != "object":
             made = to.name
             getattr(tools, kind)("all.o", made, folder)
         data = sealed((folder / made).read_bytes())
-    beside = to.with_suffix(".h")
-    _write(to, data)
-    _write(
-        beside, header(functions, f"{stem.upper()}_H", f"Made by {', '.join(map(' '.join, versions.items()))}").encode()
-    )
-    return [to, beside]
+    made_by = f"Made by {', '.join(map(' '.join, versions.items()))}"
+    files: dict[Path, Iterable[bytes | memoryview]] = {
+        to: [data],
+        to.with_suffix(".h"): [header(functions, stem, made_by, kept).encode()],
+    }
+    if kept is not None:
+        files[Path(str(weights))] = external.pack(constants, kept.digest)
+    for file, chunks in files.items():
+        _write(file, chunks)
+    return list(files)
 
 
 def _function(c: Compiled, prefix: str) -> Function:
-    constants = []
-    for v in c.graph.constants:
-        array = v.op.array  # type: ignore[attr-defined]
-        found = arrays.contiguous(arrays.view(array), array)
-        nbytes = math.prod(found.shape) * found.dtype.itemsize
-        constants.append(ctypes.string_at(found.ptr, nbytes) if nbytes else b"")
+    constants = [_memory(v.op.array) for v in c.graph.constants]  # type: ignore[attr-defined]
     checks = [c.graph.values[k] for k in c.summary.checks]
     return Function(text.identifier(prefix + c.graph.name), c.graph, c.interface, checks, constants)
+
+
+def _memory(array: Any) -> memoryview:
+    """The bytes of an array's elements, in C order."""
+    found = arrays.contiguous(arrays.view(array), array)
+    nbytes = math.prod(found.shape) * found.dtype.itemsize
+    memory = (ctypes.c_char * nbytes).from_address(found.ptr) if nbytes else (ctypes.c_char * 0)()
+    memory.owner = found  # type: ignore[attr-defined]  # which is kept alive
+    return memoryview(memory)
 
 
 def _entry(f: Function, c: Compiled) -> Entry:
@@ -157,12 +177,12 @@ def _constants(functions: Sequence[Function], folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """A file, whole or not at all."""
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines(chunks)
         os.chmod(name, 0o755 if path.suffix == ".so" else 0o644)
         os.replace(name, path)
     except (OSError, ValueError) as e:

@@ -21,7 +21,8 @@ enum gs_code {
     GS_ARGUMENT = 3, /* a pointer is NULL or not aligned, or an output overlaps something */
     GS_MEMORY = 4,   /* no room for scratch memory */
     GS_CPU = 5,      /* this CPU lacks what the code was compiled for */
-    GS_FAILED = 6    /* a kernel failed: never seen */
+    GS_FAILED = 6,   /* a kernel failed: never seen */
+    GS_WEIGHTS = 7   /* the file of constants is not found, or is not this library's */
 };
 
 enum { GS_RANK = 16, GS_TEXT = 512 };
