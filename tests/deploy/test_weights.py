@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import shutil
@@ -176,6 +177,8 @@ def test_processes_share_them(tmp_path: Path) -> None:
     b = gs.Builder("net")
     b.output(b.take(b.constant(table), b.input("i", ("k",), "int64")))
     b.build().export(tmp_path / "net.so", weights=tmp_path / "net.weights")
+    with open(tmp_path / "net.weights", "rb") as file:
+        os.fsync(file)  # pages that are not on the disk yet count as dirty
     code = (
         "import sys, numpy as np, gscompile as gs\n"
         f"f = gs.load({str(tmp_path / 'net.so')!r})\n"
