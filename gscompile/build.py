@@ -182,9 +182,12 @@ class Module(CompiledFunction):
         cc: str | None = None,
         freestanding: bool = False,
         arch: Sequence[str] = (),
+        weights: str | Path | None = None,
     ) -> list[Path]:
         """Write a library for C, C++ and :func:`gscompile.load`, and a header beside it; see :func:`export`."""
-        return export([self], path, cpu=cpu, prefix=prefix, cc=cc, freestanding=freestanding, arch=arch)
+        return export(
+            [self], path, cpu=cpu, prefix=prefix, cc=cc, freestanding=freestanding, arch=arch, weights=weights
+        )
 
     @property
     def _code(self) -> Code:
@@ -252,6 +255,7 @@ def export(
     domain: str = "",
     freestanding: bool = False,
     arch: Sequence[str] = (),
+    weights: str | Path | None = None,
 ) -> list[Path]:
     """Write modules as one library, which needs libc, libm and threads, and nothing of TVM or Python.
 
@@ -271,9 +275,10 @@ def export(
             the caller gives, no symbols but memcpy, memmove, memset, memcmp and those of libm.
         arch: of modules for cuda: GPU architectures (``sm_80``), of which the library has machine code, and PTX of the least for
             others; by default the one that the modules were built for.
+        weights: a file for the constants, which the library maps when it is first used; by default they are inside.
 
     Returns:
-        the library and the header.
+        the library, the header, and the file of constants where there is one.
 
     Raises:
         ArgumentError: the path, the names or the C compiler make no sense, or the file cannot be written.
@@ -305,6 +310,7 @@ def export(
         cc=cc,
         domain=domain,
         freestanding=freestanding,
+        weights=weights,
     )
 
 

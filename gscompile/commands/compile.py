@@ -52,6 +52,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="of the library, for cuda: GPU architectures that it has machine code for: sm_80,sm_90",
     )
     parser.add_argument("--prefix", default="", help="of the library: of all its names in C")
+    parser.add_argument(
+        "--weights", metavar="FILE", help="of the library: write its constants to this file, which it maps"
+    )
     parser.add_argument("--cc", help="of the library: the C compiler's command")
     parser.add_argument(
         "--freestanding",
@@ -128,6 +131,7 @@ def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Sh
             cc=options.cc,
             freestanding=options.freestanding,
             arch=archs,
+            weights=options.weights,
         )
         tell("")
         print("", *(f"wrote {path}" for path in written), sep="\n")

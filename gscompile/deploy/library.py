@@ -6,8 +6,8 @@ import ctypes
 import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from gscompile.compiler.lower import Summary
 from gscompile.compiler.targets import Target
 from gscompile.compiler.targets.create import architecture
 from gscompile.deploy import cuda, onnxruntime, text
+from gscompile.deploy import weights as external
 from gscompile.deploy.features import Feature, needed
 from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, public, source
 from gscompile.deploy.toolchain import Toolchain
@@ -56,8 +57,9 @@ def export(
     cc: str | None = None,
     domain: str = "",
     freestanding: bool = False,
+    weights: str | Path | None = None,
 ) -> list[Path]:
-    """Write a library and its header; see :meth:`gscompile.build.Module.export`.
+    """Write a library, its header and perhaps a file of constants; see :meth:`gscompile.build.Module.export`.
 
     Args:
         graphs: each for every level.
@@ -75,6 +77,16 @@ def export(
     stem = text.identifier(prefix + to.stem)
     found = tuple(Level(name, _features(c.target, freestanding)) for name, c in zip(levels, graphs[0], strict=True))
     functions = [_function(each[0], prefix) for each in graphs]
+    constants = [c for f in functions for c in f.constants]
+    kept = None
+    if weights is not None:
+        if gpu or freestanding or is_webassembly(first.target):
+            raise TargetError("export: weights= is for CPUs with a system, whose files the library can map")
+        if not constants:
+            raise ArgumentError("export: weights= is given, and the graphs have no constants")
+        kept = external.summary(Path(weights).name, constants)
+        begins = iter(external.places(constants))
+        functions = [replace(f, places=[next(begins) for _ in f.constants]) for f in functions]
     versions = {package: installed(package) for package in ("gscompile", "apache-tvm")}
     says = Manifest(
         stem,
@@ -83,24 +95,29 @@ def export(
         triple or T.host_triple(),
         _device_levels(levels) if gpu else tuple((v.name, tuple(f.name for f in v.features)) for v in found),
         tuple(_entry(f, each[0]) for f, each in zip(functions, graphs, strict=True)),
+        kept,
     ).to_bytes()
     with tempfile.TemporaryDirectory(prefix="gscompile-") as name:
         folder = Path(name)
-        files = _objects(graphs, functions, tools, folder)
-        blobs = {constant_name(n, k): data for n, f in enumerate(functions) for k, data in enumerate(f.constants)}
+        objects = _objects(graphs, functions, tools, folder)
+        inside = [] if kept else functions
+        blobs: dict[str, bytes | memoryview] = {
+            constant_name(n, k): data for n, f in enumerate(inside) for k, data in enumerate(f.constants)
+        }
         if gpu:
             images = _images(graphs)
             code, symbols = cuda.source(functions, images, stem, says), cuda.public(functions, stem)
             blobs |= _device_blobs(images)
         else:
-            code = source(functions, found, stem, says, freestanding)
+            code = source(functions, found, stem, says, freestanding, kept)
             symbols = public(functions, stem, freestanding)
+            symbols += [f"{stem}_use_weights"] if kept else []
         if domain:
             code += onnxruntime.source(functions, domain)
             symbols.append(onnxruntime.REGISTER)
         (folder / "library.c").write_text(code + _assembly(blobs, folder, is_webassembly(first.target)))
         tools.compile("library.c", "library.o", folder, freestanding)
-        tools.join(["library.o", *files], "all.o", symbols, folder)
+        tools.join(["library.o", *objects], "all.o", symbols, folder)
         made = "all.o" if kind == "object" else to.name
         if isinstance(tools, WebAssembly) and kind == "module":
             tools.module("all.o", made, symbols, folder)
@@ -109,11 +126,16 @@ def export(
         elif kind == "archive":
             tools.archive("all.o", made, folder)
         data = sealed((folder / made).read_bytes())
-    beside = to.with_suffix(".h")
-    _write(to, data)
     made_by = f"Made by {', '.join(map(' '.join, versions.items()))}"
-    _write(beside, header(functions, stem, made_by).encode())
-    return [to, beside]
+    files: dict[Path, Iterable[bytes | memoryview]] = {
+        to: [data],
+        to.with_suffix(".h"): [header(functions, stem, made_by, kept).encode()],
+    }
+    if kept is not None:
+        files[Path(str(weights))] = external.pack(constants, kept.digest)
+    for file, chunks in files.items():
+        _write(file, chunks)
+    return list(files)
 
 
 def require_exported(target: Target, path: Path, freestanding: bool, cpus: int) -> None:
@@ -177,14 +199,18 @@ def _tells_features(target: Target) -> bool:
 
 
 def _function(c: Compiled, prefix: str) -> Function:
-    constants = []
-    for v in c.graph.constants:
-        array = v.op.array  # type: ignore[attr-defined]
-        found = arrays.contiguous(arrays.view(array), array)
-        nbytes = math.prod(found.shape) * found.dtype.itemsize
-        constants.append(ctypes.string_at(found.ptr, nbytes) if nbytes else b"")
+    constants = [_memory(v.op.array) for v in c.graph.constants]  # type: ignore[attr-defined]
     checks = [c.graph.values[k] for k in c.summary.checks]
     return Function(text.identifier(prefix + c.graph.name), c.graph, c.interface, checks, constants)
+
+
+def _memory(array: Any) -> memoryview:
+    """The bytes of an array's elements, in C order."""
+    found = arrays.contiguous(arrays.view(array), array)
+    nbytes = math.prod(found.shape) * found.dtype.itemsize
+    memory = (ctypes.c_char * nbytes).from_address(found.ptr) if nbytes else (ctypes.c_char * 0)()
+    memory.owner = found  # type: ignore[attr-defined]  # which is kept alive
+    return memoryview(memory)
 
 
 def _entry(f: Function, c: Compiled) -> Entry:
@@ -240,7 +266,7 @@ def _device_blobs(images: Sequence[Sequence[cuda.Image]]) -> dict[str, bytes]:
     return found
 
 
-def _assembly(blobs: Mapping[str, bytes], folder: Path, typed: bool) -> str:
+def _assembly(blobs: Mapping[str, bytes | memoryview], folder: Path, typed: bool) -> str:
     """Data as files, and the assembly that takes them in, each with a byte of 0 after it.
 
     Args:
@@ -251,7 +277,7 @@ def _assembly(blobs: Mapping[str, bytes], folder: Path, typed: bool) -> str:
     for name, data in blobs.items():
         (folder / f"{name}.bin").write_bytes(data)
         section = f'.section .rodata.{name},\\"\\",@\\n.type {name},@object' if typed else ".section .rodata"
-        end = f".size {name}, {len(data) + 1}" if typed else ".previous"
+        end = f".size {name}, {memoryview(data).nbytes + 1}" if typed else ".previous"
         lines.append(
             f'__asm__("{section}\\n.balign 64\\n.globl {name}\\n.hidden {name}\\n{name}:\\n'
             f'.incbin \\"{name}.bin\\"\\n.byte 0\\n{end}\\n");'
@@ -259,12 +285,12 @@ def _assembly(blobs: Mapping[str, bytes], folder: Path, typed: bool) -> str:
     return "\n".join(lines)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """A file, whole or not at all."""
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines(chunks)
         os.chmod(name, 0o755 if path.suffix == ".so" else 0o644)
         os.replace(name, path)
     except (OSError, ValueError) as e:

@@ -22,7 +22,8 @@ enum gs_code {
     GS_MEMORY = 4,   /* no room for scratch memory */
     GS_CPU = 5,      /* this CPU lacks what the code was compiled for */
     GS_FAILED = 6,   /* a kernel failed: never seen */
-    GS_DEVICE = 7    /* no CUDA driver, no GPU that there is code for, or what the driver refuses */
+    GS_DEVICE = 7,   /* no CUDA driver, no GPU that there is code for, or what the driver refuses */
+    GS_WEIGHTS = 8   /* the file of constants is not found, or is not this library's */
 };
 
 enum { GS_RANK = 16, GS_TEXT = 512 };

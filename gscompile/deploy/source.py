@@ -8,12 +8,14 @@ from pathlib import Path
 from textwrap import dedent
 
 from gscompile.deploy import text
+from gscompile.deploy import weights as external
 from gscompile.deploy.explain import explain
 from gscompile.deploy.features import Feature
 from gscompile.errors import index_changed
 from gscompile.ir.dims import Dim, product, shape_str
 from gscompile.ir.graph import Graph, Value
 from gscompile.runtime.interface import Argument, Interface
+from gscompile.runtime.weights import Weights
 
 HERE = Path(__file__).parent
 LAUNCH = HERE.parent / "runtime" / "_launch.h"
@@ -40,6 +42,7 @@ class Function:
         name: its function's.
         checks: the gather or scatter that each slot of the status record is about.
         constants: bytes of each constant.
+        places: of the constants in a file; empty where they are in the library.
         names: of its parameters.
     """
 
@@ -47,7 +50,8 @@ class Function:
     graph: Graph
     interface: Interface
     checks: Sequence[Value]
-    constants: Sequence[bytes]
+    constants: Sequence[memoryview]
+    places: Sequence[int] = ()
     names: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -115,11 +119,10 @@ class Function:
         return f"/* {self.name}\n *\n{body}\n *\n * Returns a gs_code; error may be NULL. */"
 
 
-def header(functions: Sequence[Function], stem: str, made_by: str) -> str:
+def header(functions: Sequence[Function], stem: str, made_by: str, weights: Weights | None) -> str:
     """The library's header."""
-    guard = f"{stem.upper()}_H"
-    public = (HERE / "public.h").read_text()
-    declared = []
+    public, guard = (HERE / "public.h").read_text(), f"{stem.upper()}_H"
+    declared = [] if weights is None else [external.declaration(stem, weights)]
     for f in functions:
         if isinstance(f.workspace, int) and f.workspace < 1 << 31:
             declared.append(f"enum {{ {f.name}_workspace_bytes = {f.workspace} }}; /* for any sizes */\n")
@@ -136,7 +139,12 @@ def header(functions: Sequence[Function], stem: str, made_by: str) -> str:
 
 
 def source(
-    functions: Sequence[Function], levels: Sequence[Level], stem: str, manifest: bytes, freestanding: bool
+    functions: Sequence[Function],
+    levels: Sequence[Level],
+    stem: str,
+    manifest: bytes,
+    freestanding: bool,
+    weights: Weights | None,
 ) -> str:
     """The library's own C file."""
     system = ["freestanding.h"] if freestanding else ["libc.h", LAUNCH, "hosted.h"]
@@ -146,6 +154,8 @@ def source(
         f"__attribute__((used)) static const unsigned char gs_manifest[] = {{{text.bytes_of(manifest)}}};\n",
         _levels(levels),
     ]
+    if weights is not None:
+        parts.append(external.code(stem, weights))
     parts += [function(f, number, *_kernels(f, levels, number)) for number, f in enumerate(functions)]
     return "\n".join(parts if freestanding else [*parts, _for_loaders(functions, levels, stem)])
 
@@ -236,17 +246,16 @@ def _kernels(f: Function, levels: Sequence[Level], number: int) -> tuple[str, st
     """The kernels of a graph for CPUs, and what runs them."""
     kernels = [kernel_symbol(f.name, level) for level in range(len(levels))]
     declared = "\n".join(f"int {k}(void *, GsAny *, int32_t, GsAny *);" for k in kernels)
-    symbols = [constant_name(number, k) for k in range(len(f.constants))]
-    declared += "".join(f"\nextern const unsigned char {s}[];" for s in symbols)
     count = arguments(f)
-    if symbols:
-        declared += f"\nstatic const void *const gs_constants_{number}[] = {{{', '.join(symbols)}}};"
+    if f.constants:
+        declared += _constants(f, number)
         adapted = [f"gs_adapted_{number}_{k}" for k in range(len(kernels))]
         for own, kernel in zip(adapted, kernels, strict=True):
-            given = f"{kernel}, {len(f.interface.inputs)}, gs_constants_{number}, {len(symbols)}"
+            given = f"{kernel}, {len(f.interface.inputs)}, constants, {len(f.constants)}"
             declared += (
                 f"\nstatic int {own}(void *self, GsAny *args, int32_t count, GsAny *result) {{\n"
-                f"    GsAny all[{count + len(symbols)}];\n    (void)self;\n"
+                f"    GsAny all[{count + len(f.constants)}];\n    const void *constants[{len(f.constants)}];\n    (void)self;\n"
+                f"    if (gs_constants_{number}(constants) != 0)\n        return -1;\n"
                 f"    return gs_with_constants({given}, all, args, count, result);\n}}"
             )
         kernels = adapted
@@ -311,6 +320,7 @@ def function(f: Function, number: int, declared: str, run: str) -> str:
             }};
             if (bad)
                 GS_FAIL(error, GS_SIZE, "%s: a tensor would have more than 2^63 - 1 bytes", {shown});
+        {find_weights}
             GsAny args[{count}];
             int64_t status[{status}];
         {run}
@@ -337,7 +347,21 @@ def function(f: Function, number: int, declared: str, run: str) -> str:
         arrays=_arrays(f),
         count=arguments(f),
         status=face.status_length,
+        find_weights=external.FIND if f.places else "",
     )
+
+
+def _constants(f: Function, number: int) -> str:
+    """The function that says where a graph's constants are; 0 where they are there."""
+    head = f"\nstatic int gs_constants_{number}(const void **constants) {{\n"
+    if f.places:
+        places = ", ".join(f"{place}u" for place in f.places)
+        found = f"gs_find_constants(places, {len(f.places)}, constants)"
+        return f"{head}    static const uint64_t places[] = {{{places}}};\n    return {found};\n}}"
+    symbols = [constant_name(number, k) for k in range(len(f.constants))]
+    declared = "".join(f"\nextern const unsigned char {s}[];" for s in symbols)
+    given = "".join(f"    constants[{k}] = {s};\n" for k, s in enumerate(symbols))
+    return f"{declared}{head}{given}    return 0;\n}}"
 
 
 def _negative(f: Function) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import shutil
 import sys
@@ -17,6 +18,7 @@ from gscompile.runtime import manifest, pools
 from gscompile.runtime.compiled import CompiledFunction
 from gscompile.runtime.devices import HOST, LIBRARY_CUDA, thread_stream
 from gscompile.runtime.manifest import Entry, Manifest
+from gscompile.runtime.weights import Weights
 
 _RANK, _TEXT = 16, 512
 _INT, _POINTER = 1, 4  # types of TVMFFIAny
@@ -55,10 +57,11 @@ class LoadedFunction(CompiledFunction):
     Attributes:
         library: what the library says of itself.
         path: its file.
+        weights: the file of its constants, where it was given.
     """
 
-    def __init__(self, path: Path, library: Manifest, entry: Entry) -> None:
-        self.path, self.library, self._entry = path, library, entry
+    def __init__(self, path: Path, library: Manifest, entry: Entry, weights: Path | None = None) -> None:
+        self.path, self.library, self.weights, self._entry = path, library, weights, entry
         gpu = entry.interface.device != "cpu"
         function = _DeviceFunction if gpu else _Function
         runner = LIBRARY_CUDA if gpu else HOST
@@ -66,7 +69,7 @@ class LoadedFunction(CompiledFunction):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its file, which is loaded again."""
-        return load, (str(self.path), self.name)
+        return _again, (str(self.path), self.name, self.weights and str(self.weights))
 
     def __copy__(self) -> LoadedFunction:
         return self
@@ -85,18 +88,23 @@ class LoadedFunction(CompiledFunction):
         return _explained(library, self._entry, check, position, value, numbers)
 
 
-def load(path: str | Path, name: str | None = None) -> LoadedFunction:
+def load(
+    path: str | Path, name: str | None = None, *, weights: str | Path | None = None, verify: bool = False
+) -> LoadedFunction:
     """A graph of a library that ``Module.export`` or ``gscompile compile`` wrote.
 
     Args:
         path: a shared library.
         name: the graph's, where the library has several.
+        weights: the file of its constants, where they are not inside; by default it is beside the library.
+        verify: read all of that file, to see whether its hash is right.  Otherwise only its head and its size are looked at.
 
     Returns:
         the same callable as a build.
 
     Raises:
-        ArgumentError: the file is none, was changed, or is of a newer format; it has no such graph, or several.
+        ArgumentError: the file is none, was changed, or is of a newer format; it has no such graph, or several; the file of
+            constants is not found, or is not the library's.
         DeviceError: it is for another system, or for a CPU that has more than this one; for a GPU, and there is none that it has
             code for, or no driver.
     """
@@ -109,7 +117,26 @@ def load(path: str | Path, name: str | None = None) -> LoadedFunction:
         raise ArgumentError(f"{path}: it has no graph {name!r}; its graphs: {names}")
     absolute = Path(path).absolute()
     _require_fits(absolute, found)
-    return LoadedFunction(absolute, found, entries[name] if name is not None else found.entries[0])
+    given = None if weights is None else Path(weights).absolute()
+    if found.weights is not None:
+        _use_weights(absolute, found, given or absolute.parent / found.weights.name, found.weights if verify else None)
+    elif weights is not None:
+        raise ArgumentError(f"{path}: its constants are inside: it takes no weights")
+    return LoadedFunction(absolute, found, entries[name] if name is not None else found.entries[0], given)
+
+
+def _again(path: str, name: str, weights: str | None) -> LoadedFunction:
+    return load(path, name, weights=weights)
+
+
+def _use_weights(path: Path, found: Manifest, weights: Path, verified: Weights | None) -> None:
+    """Map a library's constants."""
+    error = _Error()
+    use = _opened(path, found.digest)[f"{found.name}_use_weights"]
+    if use(os.fsencode(weights), ctypes.byref(error)) != 0:
+        raise ArgumentError(error.text.decode(errors="replace"))
+    if verified is not None:
+        verified.verify(weights)
 
 
 def _require_fits(path: Path, found: Manifest) -> None:

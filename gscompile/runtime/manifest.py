@@ -19,6 +19,7 @@ from gscompile.errors import ArgumentError, GSError
 from gscompile.ir.dims import Constraint, from_json, shape_str, to_json
 from gscompile.ir.types import TensorType, dtype
 from gscompile.runtime.interface import Argument, Interface
+from gscompile.runtime.weights import Weights
 
 FORMAT = 1
 _MAGIC = b"".join((b"\x89gscompile", b"-library\r\n"))  # in two parts: this file is no library
@@ -54,6 +55,7 @@ class Manifest:
         target: attributes of TVM's target, as it was given or found.
         triple: the system that it is for.
         levels: names and features of CPUs, or architectures of GPUs and "PTX" of what others run, the best first.
+        weights: the file of its constants; None where they are inside.
         digest: the hash of the library's bytes; empty before there are any.
     """
 
@@ -63,6 +65,7 @@ class Manifest:
     triple: str
     levels: tuple[tuple[str, tuple[str, ...]], ...]
     entries: tuple[Entry, ...]
+    weights: Weights | None = None
     digest: bytes = b""
 
     def to_bytes(self) -> bytes:
@@ -79,6 +82,7 @@ class Manifest:
             "triple": self.triple,
             "levels": self.levels,
             "graphs": [_entry_to_json(e) for e in self.entries],
+            "weights": None if self.weights is None else self.weights.to_json(),
         }
 
     def text(self) -> str:
@@ -86,6 +90,8 @@ class Manifest:
         lines = [f"library {self.name} for {self.triple}, {self.target}"]
         lines.append("made by " + ", ".join(f"{name} {version}" for name, version in self.versions.items()))
         lines += self._levels_text()
+        if self.weights is not None:
+            lines.append(self.weights.text())
         for e in self.entries:
             lines += ["", *_entry_text(e)]
         return "\n".join(lines)
@@ -144,6 +150,7 @@ def _read(data: bytes) -> Manifest:
             str(found["triple"]),
             tuple((str(name), tuple(map(str, features))) for name, features in found["levels"]),
             tuple(map(_entry_from_json, found["graphs"])),
+            None if found["weights"] is None else Weights.from_json(found["weights"]),
             digest,
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
