@@ -74,6 +74,8 @@ def export(
         raise ArgumentError(f"export: each graph needs a name of its own; got {', '.join(named)}")
     triple, gpu = str(first.target.tvm.attrs.get("mtriple", "")), first.target.by_driver
     tools = (WebAssembly if is_webassembly(first.target) else Toolchain).find(triple, cc)
+    if domain and (gpu or freestanding or is_webassembly(first.target)):
+        raise TargetError(f"export: operators of ONNX Runtime for {first.target} are not made yet: use target='llvm'")
     stem = text.identifier(prefix + to.stem)
     found = tuple(Level(name, _features(c.target, freestanding)) for name, c in zip(levels, graphs[0], strict=True))
     functions = [_function(each[0], prefix) for each in graphs]

@@ -185,7 +185,8 @@ def _ours(target: Any) -> Any:
             k: v for k, v in dict(target.export()).items() if k in ("kind", "mcpu", "mtriple", "mattr", "num-cores")
         }
         target = {k: list(v) if k == "mattr" else v for k, v in known.items()}
-        if target["kind"] != "llvm":
-            return None
-    found = resolve(target)
+    try:
+        found = resolve(target)
+    except GSError:  # one that there is no code for
+        return None
     return found if found.device == "cpu" else None
