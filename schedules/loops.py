@@ -10,12 +10,20 @@ from gscompile.ir.dims import Dim
 from gscompile.ir.nests import ReduceNest
 from gscompile.ir.tir import Expr, Stmt
 
-__all__ = ["assumed", "box", "nested", "over_reduced", "ravel", "storage", "unravel"]
+__all__ = ["assumed", "box", "by_number", "nested", "over_reduced", "ravel", "storage", "unravel"]
 
 
 def storage(c: list[Expr]) -> list[Expr]:
     """Where a cell is in storage: a scalar has one element."""
     return c or [T.const(0)]
+
+
+def by_number(number: Expr, axes: Sequence[object]) -> list[Expr]:
+    """Coordinates of a row-major position: its number on the last axis, and 0 on those before, for which it would take divisions.
+
+    Storage is row-major, so that they are the same place.
+    """
+    return [*(T.const(0) for _ in axes[1:]), number]
 
 
 def assumed(d: Dim) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import ir, s_tir, tirx
+from tvm import ir, tirx
 
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, PrimFunc, Stmt
@@ -31,16 +31,9 @@ def standalone(func: PrimFunc, target: Any) -> Stmt:
     Args:
         target: TVM's, for which it is lowered.
     """
-    passes = [
-        s_tir.transform.StmtSimplify(),
-        tirx.transform.FlattenBuffer(),
-        tirx.transform.NarrowDataType(32),
-        tirx.transform.VectorizeLoop(True),
-        s_tir.transform.RewriteUnsafeSelect(),
-    ]
     func = T.for_llvm(_with_opaque_counters(func))
     with target:
-        lowered = tvm.ir.transform.Sequential(passes)(tvm.IRModule({"main": func}))["main"]
+        lowered = tvm.ir.transform.Sequential(T.cpu_passes())(tvm.IRModule({"main": func}))["main"]
     return _hidden(lowered.body)
 
 

@@ -47,15 +47,10 @@ static const GsFeature *gs_lacks(const GsFeature *f) {
 /* Runs a kernel.  args: room for its arguments; status: for what its checks say. */
 static int gs_run(const GsGraph *g, GsKernel kernel, const GsArray *arrays, const int64_t *size, int64_t workspace,
                   const gs_options *options, GsAny *args, int64_t *status, gs_error *error) {
-    static const gs_options defaults;
     GsAny result = {0, 0, {NULL}}, *arg = args;
-    int64_t flags = gs_check_arrays(g, arrays, error);
+    int64_t flags = gs_check_call(g, arrays, &options, error);
     if (flags < 0)
         return GS_ARGUMENT;
-    if (options == NULL)
-        options = &defaults;
-    if ((uintptr_t)options->workspace % 64 != 0)
-        GS_FAIL(error, GS_ARGUMENT, "%s: workspace is not aligned to 64 bytes", g->name);
     GsVisit visit;
     if (!gs_enter(&visit, options, workspace))
         GS_FAIL(error, GS_MEMORY, "%s: there is no room for %lld bytes of scratch memory", g->name, (long long)workspace);

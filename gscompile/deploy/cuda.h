@@ -373,15 +373,10 @@ static int gs_run_here(const GsGraph *g, const GsDevice *d, const GsLoaded *l, c
 /* Runs the kernels on a stream; where there are checks, waits for them. */
 static int gs_run(const GsGraph *g, GsDevice *d, const GsArray *arrays, const int64_t *size, int64_t workspace, int64_t status_bytes,
                   const gs_options *options, GsAny *args, int64_t *status, gs_error *error) {
-    static const gs_options defaults;
     GsVisit visit;
-    int64_t flags = gs_check_arrays(g, arrays, error);
+    int64_t flags = gs_check_call(g, arrays, &options, error);
     if (flags < 0)
         return GS_ARGUMENT;
-    if (options == NULL)
-        options = &defaults;
-    if ((uintptr_t)options->workspace % 64 != 0)
-        GS_FAIL(error, GS_ARGUMENT, "%s: workspace is not aligned to 64 bytes", g->name);
     int code = gs_enter(&visit, g, d, error);
     if (code != GS_OK)
         return code;

@@ -178,6 +178,22 @@ static int64_t gs_check_arrays(const GsGraph *g, const GsArray *arrays, gs_error
     return flags;
 }
 
+/* Checks what a call was given, and takes default options where there are none; the in-place flags, or -1 with an error. */
+static int64_t gs_check_call(const GsGraph *g, const GsArray *arrays, const gs_options **options, gs_error *error) {
+    static const gs_options defaults;
+    int64_t flags = gs_check_arrays(g, arrays, error);
+    if (flags < 0)
+        return -1;
+    if (*options == NULL)
+        *options = &defaults;
+    if ((uintptr_t)(*options)->workspace % 64 != 0) {
+        if (error != NULL)
+            gs_say(gs_begin(error, GS_ARGUMENT), "%s: workspace is not aligned to 64 bytes", g->name);
+        return -1;
+    }
+    return flags;
+}
+
 /* What a status record says. */
 static int gs_checked(const GsGraph *g, const int64_t *status, const int64_t *size, gs_error *error) {
     if (g->checks == 0 || status[0] == 0)

@@ -570,17 +570,24 @@ def module(funcs: Mapping[str | GlobalVar, PrimFunc]) -> Any:
     return tvm.IRModule(dict(funcs))
 
 
+def cpu_passes() -> list[Any]:
+    """What lowers the body of a function for llvm."""
+    return [
+        s_tir.transform.StmtSimplify(),
+        tirx.transform.FlattenBuffer(),
+        tirx.transform.NarrowDataType(32),
+        tirx.transform.VectorizeLoop(True),
+        s_tir.transform.RewriteUnsafeSelect(),
+    ]
+
+
 def _cpu_pipeline() -> tuple[Any, Any, Any]:
     """TVM's lowering of a function for llvm without what only blocks, threads or other loops than ours need.
 
     The full one took 81 ms for a scatter of rows and 361 ms with symbolic sizes, most of it in passes with nothing to do.
     """
     passes = [
-        s_tir.transform.StmtSimplify(),
-        tirx.transform.FlattenBuffer(),
-        tirx.transform.NarrowDataType(32),
-        tirx.transform.VectorizeLoop(True),
-        s_tir.transform.RewriteUnsafeSelect(),
+        *cpu_passes(),
         tirx.transform.AnnotateEntryFunc(),
         tirx.transform.SplitHostDevice(),
         tirx.transform.prim_func_pass(_called_by_us, opt_level=0),

@@ -8,6 +8,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.costs import leaves_caches
 from gscompile.schedules.llvm.kernels import copy_row, store_fence
+from gscompile.schedules.loops import by_number
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import copied
 
@@ -36,8 +37,7 @@ def copy_base(nest: ScatterNest, ctx: Context, lo: Expr, hi: Expr, unit: Dim) ->
     source = base_source(nest, ctx)
     if source is None or not nest.shape:
         return None
-    # by its number on the last axis, and 0 on those before: the same place
-    first = [*(T.const(0) for _ in nest.shape[1:]), lo * ctx.sizes(unit)]
+    first = by_number(lo * ctx.sizes(unit), nest.shape)
     non_temporal = leaves_caches(ctx, product(nest.shape) * nest.dtype.itemsize, T.size_of(source))
     # through uint64, or NarrowDataType may pass an int32, for which the kernel is not declared
     nbytes = T.cast("int64", T.cast("uint64", (hi - lo) * ctx.sizes(unit * nest.dtype.itemsize)))

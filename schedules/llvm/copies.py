@@ -27,7 +27,7 @@ from gscompile.schedules.llvm.numbers import (
     SHORT_ROW_BYTES,
 )
 from gscompile.schedules.llvm.ranges import shared_range
-from gscompile.schedules.loops import nested, unravel
+from gscompile.schedules.loops import by_number, nested, unravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import Copied, common_axes, copied
 
@@ -54,7 +54,7 @@ class Copies:
         copy = _Rows(nest, ctx, outer, inner)
         if copied(copy.element(copy.cell(T.var("r")))) is None:
             return None  # an axis of extent 0 is indexed: no index is safe
-        if not self.always and isinstance(width, int) and width * nest.dtype.itemsize < SHORT_ROW_BYTES:
+        if not self.always and isinstance(width, int) and isinstance(row, int) and row < SHORT_ROW_BYTES:
             decision = copied_from_rows(ctx, nest.name, copy.facts, width)
             if ctx.least(decision, "copied rows") is not True:
                 return None
@@ -154,8 +154,7 @@ class _Rows:
 
     def row(self, r: Expr, place: Expr, copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
         """A row that is a copy of the one at ``place``."""
-        # by its number on the last outer axis, and 0 on those before: the same place, without divisions
-        lead = [*(T.const(0) for _ in self.outer[1:]), r]
+        lead = by_number(r, self.outer)
         found = self.source([*lead, *self.first])
         moved = copy(T.address_of(self.nest.out, *lead, *self.first), self.address(place))
         if found.fill is None:

@@ -27,7 +27,7 @@ from gscompile.schedules.llvm.numbers import (
     resident_bytes,
 )
 from gscompile.schedules.llvm.staged import RowScatter
-from gscompile.schedules.loops import assumed, nested, ravel
+from gscompile.schedules.loops import assumed, by_number, nested, ravel
 
 INDEX_BYTES = 8
 """Of an index: most are int64."""
@@ -56,11 +56,8 @@ class RowTotals:
         return self.add_at(p, self.lead(r))
 
     def lead(self, r: Expr) -> list[Expr]:
-        """Coordinates that lead to a row: its number on the last axis, and 0 on those before, for which it would take divisions.
-
-        Storage is row-major, so that they are the same place.
-        """
-        return [*(T.const(0) for _ in self.scatter.leading[1:]), r]
+        """Coordinates that lead to a row."""
+        return by_number(r, self.scatter.leading)
 
     def add_at(self, p: Expr, lead: list[Expr]) -> Stmt:
         """The same, by the row's coordinates."""
