@@ -308,6 +308,59 @@ def runs(program: str, before: str = "") -> None:
     assert done.returncode == 0, (done.returncode, done.stderr)
 
 
+@needs_extension
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which threads run")
+def test_another_pool_is_tried_only_while_threads_of_others_run() -> None:
+    """Threads that sleep cannot have kept ours from running; a launch on OpenMP's took 5 ms when they did."""
+    runs("""
+import ctypes, threading, time, zlib
+import gscompile as gs
+from gscompile.ir import tir as T
+from gscompile.runtime import pools
+
+tried = []
+
+def other(context, tasks, task, job):
+    tried.append(tasks)
+    for k in range(tasks):
+        pools._Task(task)(job, k)
+
+def task(k, group, data):  # both threads lose most of the time
+    end = time.thread_time() + 5e-5
+    while time.thread_time() < end:
+        pass
+    time.sleep(5e-4)
+    return 0
+
+def launches(n):
+    for _ in range(n):
+        function(None, None, 2)
+        function(ctypes.cast(body, ctypes.c_void_p), None, 0)
+        if tried:
+            return
+
+gs.set_num_threads(2)
+function = pools._Launch(pools._launcher(T.parallel_launch()))
+body = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(task)
+pools.extension.limit(1)
+pool = pools._Call(other)
+pools.extension.use(pools._address(pool), 0, True)
+launches(300)
+assert not tried, "no thread but ours runs"
+
+done = threading.Event()
+
+def busy():
+    while not done.is_set():
+        zlib.compress(bytes(1 << 22), 9)  # without the interpreter's lock
+
+threading.Thread(target=busy, daemon=True).start()
+launches(1000)
+done.set()
+assert tried, "a thread runs that is not ours"
+""")
+
+
 def test_nothing_of_the_process_is_changed() -> None:
     """No environment variables are set, and no thread is pinned, the library's own included."""
     runs(
