@@ -85,11 +85,29 @@ static int until_it_turns(int lost, int most) {
     return 0;
 }
 
+static atomic_int spins;
+static void *spin(void *nothing) {
+    for (atomic_store(&spins, 1); atomic_load(&spins);)
+        ;
+    return nothing;
+}
+
+static void start_over(void) {
+    memset(&gs_turn, 0, sizeof gs_turn);
+    gs_turn.next_wait = FIRST_WAIT;
+}
+
 static void turns(void) {
     GsJob brief = {.run = LONG_NS - 1, .whole = 100 * LONG_NS, .room = 1};
     for (int k = 0; k < 100; ++k) /* they say nothing */
         gs_learn(&brief, 0);
     assert(until_it_turns(0, 1000) == 0 && until_it_turns(MUCH / 2, 1000) == 0);
+    assert(until_it_turns(500, 1000) == 0);                                /* ours only come late */
+    pthread_t other;
+    assert(pthread_create(&other, NULL, spin, NULL) == 0);
+    while (!atomic_load(&spins))
+        usleep(100);
+    start_over();
     assert(until_it_turns(500, 1000) <= TRIAL && gs_turn.other);           /* somebody spins: the other pool */
     assert(until_it_turns(900, 1000) == TRIAL + 1 && !gs_turn.other);      /* it is worse: back */
     assert(until_it_turns(500, 1000) == FIRST_WAIT + 1 && gs_turn.other);      /* for a while */
@@ -102,8 +120,9 @@ static void turns(void) {
     gs_learn(&late, 1);
     assert(until_it_turns(0, 1000) == 0 && gs_turn.other);
     assert(until_it_turns(500, 1000) <= TRIAL && !gs_turn.other);          /* until it is no more */
-    memset(&gs_turn, 0, sizeof gs_turn);
-    gs_turn.next_wait = FIRST_WAIT;
+    atomic_store(&spins, 0);
+    pthread_join(other, NULL);
+    start_over();
 }
 
 int main(void) {
