@@ -1,4 +1,4 @@
-/* What a library for CPUs has of a system: storage and threads.  Before it stand public.h, libc.h and _launch.h. */
+/* What a library for CPUs has of a system: storage and threads.  Before it stand public.h, libc.h, _launch.h and _scratch.h. */
 
 typedef int (*GsLaunch)(GsBody body, void *data, int tasks);
 
@@ -25,6 +25,9 @@ static int gs_free_for_kernel(int device_type, int device, void *pointer) {
 GsLaunch __TVMBackendParallelLaunch = gs_start;
 void *(*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int) = gs_allocate_for_kernel;
 int (*__TVMBackendFreeWorkspace)(int, int, void *) = gs_free_for_kernel;
+
+/* Where a library is unloaded, nothing of it stays. */
+__attribute__((destructor)) static void gs_end(void) { free(atomic_exchange(&gs_kept, NULL)); }
 
 static pthread_once_t gs_once = PTHREAD_ONCE_INIT;
 static int gs_cores = 1;
@@ -55,7 +58,7 @@ static int gs_enter(GsVisit *v, const gs_options *options, int64_t workspace) {
     pthread_once(&gs_once, gs_set_up);
     v->own = NULL;
     v->scratch = options->workspace;
-    if (workspace > 0 && v->scratch == NULL && (v->scratch = v->own = gs_allocate((uint64_t)workspace)) == NULL)
+    if (workspace > 0 && v->scratch == NULL && (v->scratch = v->own = gs_take_scratch((size_t)workspace)) == NULL)
         return 0;
     v->threads = options->threads > 0 ? options->threads : gs_cores;
     if (v->threads > 4096)
@@ -70,5 +73,5 @@ static int gs_enter(GsVisit *v, const gs_options *options, int64_t workspace) {
 /* After it. */
 static void gs_leave(GsVisit *v) {
     gs_call = v->before;
-    free(v->own);
+    gs_give_scratch(v->own);
 }

@@ -10,7 +10,7 @@ typedef struct gs_options {
     int64_t threads;              /* among which its work is shared; 0: as many as this process has cores */
     gs_parallel_for parallel_for; /* somebody else's threads; NULL: the library's own */
     void *context;                /* for parallel_for */
-    void *workspace;              /* scratch memory, aligned to 64 bytes; NULL: allocated for the call */
+    void *workspace;              /* scratch memory, aligned to 64 bytes; NULL: the library's own, of which up to 256 MB stay with it */
     void *stream;                 /* a CUstream; CPUs do not look at it */
 } gs_options;
 

@@ -18,7 +18,7 @@ from gscompile.runtime.interface import Argument, Interface
 from gscompile.runtime.weights import Weights
 
 HERE = Path(__file__).parent
-LAUNCH = HERE.parent / "runtime" / "_launch.h"
+LAUNCH, SCRATCH = (HERE.parent / "runtime" / name for name in ("_launch.h", "_scratch.h"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def source(
     weights: Weights | None,
 ) -> str:
     """The library's own C file."""
-    system = ["freestanding.h"] if freestanding else ["libc.h", LAUNCH, "hosted.h"]
+    system = ["freestanding.h"] if freestanding else ["libc.h", LAUNCH, SCRATCH, "hosted.h"]
     parts = [
         "#define _GNU_SOURCE\n",
         *((HERE / file).read_text() for file in ("public.h", *system, "run.h", "cpu.h")),

@@ -3,6 +3,7 @@
 #define GSCOMPILE_FASTCALL_SIGNATURE_H
 
 #include "_fastcall_arrays.h"
+#include "_scratch.h"
 
 /* -- TVM's calls, as in tvm/ffi/c_api.h ------------------------------------------------------------------------------------- */
 
@@ -216,15 +217,15 @@ static int run_kernel(const Kernel *kernel, const Signature *s, const View *view
     TVMAny arguments[MOST_ARGUMENTS], result = {0};
     int64_t status[MOST_STATUS];
     int failed;
-    char *scratch = NULL;
-    if (s->workspace > 0 && (scratch = PyMem_RawMalloc(s->workspace + ALIGNMENT - 1)) == NULL)
+    void *scratch = NULL;
+    if (s->workspace > 0 && (scratch = gs_take_scratch(s->workspace)) == NULL)
         return 0;
     status[0] = 0;
     memcpy(arguments, s->arguments, sizeof(TVMAny) * (size_t)s->count);
     for (int k = 0; k <= s->inputs; ++k)
         arguments[k].value.pointer = views[k].address;
     arguments[s->inputs + 1].value.pointer = (uintptr_t)status;
-    arguments[s->inputs + 2].value.pointer = ((uintptr_t)scratch + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    arguments[s->inputs + 2].value.pointer = (uintptr_t)scratch;
     arguments[s->count - 2].value.integer = *kernel->threads;
     arguments[s->count - 1].value.integer = taken;
     if (s->brief) {
@@ -239,7 +240,7 @@ static int run_kernel(const Kernel *kernel, const Signature *s, const View *view
         Py_END_ALLOW_THREADS
         --inside;
     }
-    PyMem_RawFree(scratch);
+    gs_give_scratch(scratch);
     return !failed && !status[0];
 }
 
