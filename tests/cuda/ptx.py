@@ -77,13 +77,13 @@ def _arguments(operands: str) -> list[str]:
 def _instruction(line: str, arguments: list[str]) -> str:
     head, _, rest = line.partition(" ")
     parts = head.split(".")
-    words = [w.strip() for w in re.findall(r"\{[^}]*\}|[^,]+", rest) if w.strip()]
+    words = [w.strip() for w in re.findall(r"\{[^}]*\}|[^,{]+", rest) if w.strip()]
 
     def value(word: str) -> str:
         word = word.strip().strip("[]").strip()
         base, _, offset = word.partition("+")
         base = re.sub(r"^%(\d+)$", lambda m: f"({arguments[int(m[1])]})", base.strip())
-        return f"({base} + {offset})" if offset else base
+        return f"((size_t){base} + {offset})" if offset else base  # in bytes
 
     def vector(word: str) -> list[str]:
         return [value(w) for w in word.strip("{} ").split(",")]
