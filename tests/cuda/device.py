@@ -25,6 +25,7 @@ _KERNELS = [*_BASE, "-ffp-contract=off", "-fwrapv", f"-I{INCLUDE}", "-include", 
 # Each access calls the runtime; loops stay loops of single accesses, and a barrier stands once in the code.
 _CHECKED = [
     "-O1",
+    "-finline-small-functions",
     "-fsanitize=thread",
     "--param=tsan-distinguish-volatile=1",
     "--param=tsan-instrument-func-entry-exit=0",
@@ -69,14 +70,26 @@ def library() -> ctypes.CDLL:
     return lib
 
 
-def compile_kernels(source: Path, to: Path, *, checked: bool = True) -> None:
+def compile_kernels(source: Path, to: Path, arch: str, *, checked: bool = True) -> None:
     """A shared library of kernels and what launches them.
 
     Args:
+        arch: ``sm_90``, ...: what ``__CUDA_ARCH__`` says.
         checked: accesses are checked and counted; else they only run, some ten times as fast.
     """
     unit = to.with_suffix(".o")
-    run([*_KERNELS, *(_CHECKED if checked else ["-O1", "-fno-extern-tls-init"]), *_UNDEFINED, "-c", "-o", unit, source])
+    run(
+        [
+            *_KERNELS,
+            *(_CHECKED if checked else ["-O1", "-fno-extern-tls-init"]),
+            *_UNDEFINED,
+            f"-D__CUDA_ARCH__={arch.strip('sm_af')}0",
+            "-c",
+            "-o",
+            unit,
+            source,
+        ]
+    )
     runtime = library_path()
     run(["g++", "-shared", "-o", to, unit, runtime, f"-Wl,-rpath,{runtime.parent}"])
 

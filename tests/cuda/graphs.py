@@ -121,7 +121,7 @@ def on_cpu(
             kernels[name] = (code, match[2], axes[name])
     source, path = folder / "kernels.cpp", folder / "kernels.so"
     source.write_text(library_source("\n".join([common_header(), *functions.values()]), kernels))
-    device.compile_kernels(source, path, checked=checked)
+    device.compile_kernels(source, path, arch, checked=checked)
     device.library()
     library = tvm.runtime.load_module(str(path))
     for m in made:

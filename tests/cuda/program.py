@@ -12,6 +12,7 @@ import numpy as np
 
 from tests.cuda import device
 from tests.cuda.ptx import without_assembly
+from tests.cuda.text import ARCH
 
 # TVM's calling convention for compiled functions.
 _LAUNCHERS = r"""
@@ -88,7 +89,9 @@ class Program:
     ``extern "C" __global__`` functions whose parameters are pointers and numbers.
     """
 
-    def __init__(self, source: str, folder: Path, name: str = "kernels", *, checked: bool = True) -> None:
+    def __init__(
+        self, source: str, folder: Path, name: str = "kernels", *, arch: str = ARCH, checked: bool = True
+    ) -> None:
         pattern = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(([^)]*)\)')
         self._parameters = {m[1]: m[2] for m in pattern.finditer(source)}
         axes = [*_AXES, "dynamic"]
@@ -102,7 +105,7 @@ class Program:
             code = re.sub(r'"0123456", nullptr, 0', f'"0123456", &{dynamic[2]}[0], sizeof {dynamic[2]}', code)
         path, library = folder / f"{name}.cpp", folder / f"{name}.so"
         path.write_text(code)
-        device.compile_kernels(path, library, checked=checked)
+        device.compile_kernels(path, library, arch, checked=checked)
         device.library()
         self._library = ctypes.CDLL(str(library))
 

@@ -1,7 +1,7 @@
 """Inline assembly in CUDA source, as C++ that calls the runtime.
 
 An ``asm`` statement of one instruction becomes a block of C++ with the same effect; operands that are written must be variables.
-What is not in the tables here is refused, so that no kernel is silently run without a part of it.
+What is not in the tables here becomes a call of ``unknown_instruction``, which does not exist: the compiler refuses it.
 """
 
 from __future__ import annotations
@@ -42,16 +42,8 @@ _ATOMICS |= {"exch": "atomicExch", "inc": "atomicInc", "dec": "atomicDec"}
 _NOTHING = ("prefetch", "applypriority", "discard", "createpolicy", "griddepcontrol")
 
 
-class UnknownInstruction(ValueError):
-    """Assembly that has no C++ here."""
-
-
 def without_assembly(source: str) -> str:
-    """The source with C++ in place of its ``asm`` statements.
-
-    Raises:
-        UnknownInstruction: an instruction is not known.
-    """
+    """The source with C++ in place of its ``asm`` statements."""
     return _STATEMENT.sub(lambda m: _translated(m[1], m[2]), source)
 
 
@@ -97,7 +89,14 @@ def _instruction(line: str, arguments: list[str]) -> str:
     ctype = _TYPES.get(parts[-1])
     if parts[0] in ("ld", "st", "red", "atom") and ctype and not {"const", "param", "local"} & set(parts):
         return _memory(parts, ctype, words, value, vector)
-    raise UnknownInstruction(f"inline assembly that tests/cuda/ptx.py does not know: {line}")
+    if parts[0] == "dp4a":
+        to, a, b, c = (value(w) for w in words)
+        return f"gs_move({to}, gs_dp4a<{_TYPES[parts[1]]}, {_TYPES[parts[2]]}>({a}, {b}, {c}));"
+    return _unknown(line)
+
+
+def _unknown(line: str) -> str:
+    return f'unknown_instruction("{line}");'
 
 
 def _copy(parts: list[str], values: list[str]) -> str:
@@ -139,11 +138,15 @@ def _memory(parts: list[str], ctype: str, words: list[str], value, vector) -> st
         return f"gs_move({value(words[0])}, atomicCAS({elements[0]}, {seen}, {v}));"
     function = next((_ATOMICS[p] for p in parts if p in _ATOMICS), None)
     if function is None:
-        raise UnknownInstruction(f"inline assembly that tests/cuda/ptx.py does not know: {'.'.join(parts)}")
+        return _unknown(".".join(parts))
     if ctype == "long long" and function == "atomicAdd":
         ctype = "unsigned long long"
         elements = [f"((unsigned long long*){pointer} + {k})" for k in range(width)]
     given = vector(words[-1])
+    if width > 1 and parts[0] == "red" and function == "atomicAdd":  # one access
+        type = f"gs_elements<{ctype}, {width}>"
+        sums = " ".join(f"gs_a.x[{k}] = gs_a.x[{k}] + gs_as<{ctype}>({v});" for k, v in enumerate(given))
+        return f"gs_atomic(({type}*){pointer}, [&]({type} gs_a) {{ {sums} return gs_a; }});"
     calls = [f"{function}({e}, gs_as<{ctype}>({v}))" for e, v in zip(elements, given, strict=True)]
     if parts[0] == "red":
         return " ".join(f"{c};" for c in calls)

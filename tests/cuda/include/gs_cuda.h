@@ -12,7 +12,7 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __forceinline__ inline
+#define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -145,11 +145,6 @@ inline float __fsub_rn(float a, float b) { return a - b; }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-inline int __dp4a(int a, int b, int c) {
-  for (int k = 0; k < 4; ++k) c += (int)(int8_t)(a >> 8 * k) * (int8_t)(b >> 8 * k);
-  return c;
-}
-
 // -- threads
 
 enum { GS_BARRIER, GS_COUNT, GS_AND, GS_OR };
@@ -166,3 +161,5 @@ inline unsigned __activemask(int line = __builtin_LINE()) { return gs_active_mas
 
 #include "gs_warp.h"
 #include "gs_memory.h"
+
+inline int __dp4a(int a, int b, int c) { return gs_dp4a<int, int>(a, b, c); }

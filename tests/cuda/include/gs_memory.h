@@ -44,12 +44,12 @@ GS_ATOMIC(atomicExch, float, v)
 GS_CAS(int) GS_CAS(unsigned) GS_CAS(gs_u64) GS_CAS(unsigned short)
 #undef GS_CAS
 
-// sm_90: a vector is as many atomics, one for each element
+// sm_90: one access of as many atomics as there are elements
 inline float2 atomicAdd(float2* p, float2 v) {
-  return {atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)};
+  return gs_atomic(p, [v](float2 a) { return float2{a.x + v.x, a.y + v.y}; });
 }
 inline float4 atomicAdd(float4* p, float4 v) {
-  return {atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y), atomicAdd(&p->z, v.z), atomicAdd(&p->w, v.w)};
+  return gs_atomic(p, [v](float4 a) { return float4{a.x + v.x, a.y + v.y, a.z + v.z, a.w + v.w}; });
 }
 
 template <class T> T gs_load_relaxed(const T* p) {
@@ -95,3 +95,9 @@ template <class To, class From> void gs_move(To& to, From v) { to = gs_as<To>(v)
 template <class T, int N> struct __attribute__((aligned(sizeof(T) * N < 16 ? sizeof(T) * N : 16))) gs_elements {
   T x[N];
 };
+template <class A, class B> int gs_dp4a(unsigned a, unsigned b, int c) {
+  using X = std::conditional_t<std::is_signed<A>::value, int8_t, uint8_t>;
+  using Y = std::conditional_t<std::is_signed<B>::value, int8_t, uint8_t>;
+  for (int k = 0; k < 4; ++k) c += (int)(X)(a >> 8 * k) * (int)(Y)(b >> 8 * k);
+  return c;
+}

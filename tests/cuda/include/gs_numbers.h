@@ -61,7 +61,7 @@
   inline NAME __high2##NAME(NAME##2 v) { return v.y; }                                                              \
   GS_MATH16(NAME)                                                                                                   \
   inline NAME atomicAdd(NAME* p, NAME v) { return gs_atomic(p, [v](NAME a) { return a + v; }); }                    \
-  inline NAME##2 atomicAdd(NAME##2* p, NAME##2 v) { return {atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)}; }        \
+  inline NAME##2 atomicAdd(NAME##2* p, NAME##2 v) { return gs_atomic(p, [v](NAME##2 a) { return a + v; }); }        \
   inline NAME atomicExch(NAME* p, NAME v) { return gs_atomic(p, [v](NAME) { return v; }); }
 
 #define GS_MATH16(NAME)                                                  \

@@ -294,8 +294,9 @@ void gs_launch(const char* kernel, void (*f)(void*), void* argument, const int64
   dl_iterate_phdr(find_tls, &tls);
   launch_begins(tls.start, tls.size, (uintptr_t)dynamic, sizes[6], capacity);
   state.running = true;
-  // every block once: a step that shares no factor with their number
+  // every block once: a step that shares no factor with their number; in order where caches are simulated
   int64_t step = blocks / 3 * 2 + 1, at = blocks > 1 ? (int64_t)(((uint64_t)draw(~0u) << 20) % blocks) : 0;
+  if (in_order()) step = 1, at = 0;
   while (std::__gcd(step, blocks) != 1) ++step;
   for (int64_t k = 0; k < blocks && state.error.empty(); ++k, at = (at + step) % blocks) run_block(at);
   state.running = false;

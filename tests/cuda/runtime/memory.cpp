@@ -104,6 +104,7 @@ void block_begins() {
   races_begin_block();
   copies_begin_block();
 }
+bool in_order() { return counting; }
 void segment_begins() { new_segment(); }
 void block_ends() {
   resolve_suspect();

@@ -78,5 +78,6 @@ void block_begins();
 void segment_begins();        // of the current thread: it starts, or has passed a barrier
 void block_ends();
 void launch_ends();
+bool in_order();              // blocks run from the first to the last
 
 }  // namespace gs
