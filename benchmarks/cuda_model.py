@@ -152,7 +152,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("workloads", nargs="*", help="names, or parts of names; all rows of the table by default")
-    parser.add_argument("--most", type=int, default=20_000, help="longest axis (%(default)s)")
+    parser.add_argument("--most", type=int, default=100_000, help="longest axis (%(default)s)")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results" / "cuda-model.json")
     options = parser.parse_args()
     rows = []

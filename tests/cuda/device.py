@@ -67,6 +67,9 @@ def library() -> ctypes.CDLL:
     lib.gs_allocate.argtypes = [ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int, ctypes.c_int]
     lib.gs_error.restype = ctypes.c_char_p
     lib.gs_seed.argtypes = [ctypes.c_uint64]
+    lib.gs_first_unwritten.restype = ctypes.c_int64
+    lib.gs_first_unwritten.argtypes = [ctypes.c_void_p]
+    lib.gs_lose_blocks.argtypes = [ctypes.c_int64]
     return lib
 
 
@@ -100,6 +103,13 @@ def raise_error() -> None:
         raise CudaError(text)
 
 
+def require_written(address: int, name: str) -> None:
+    """Raises CudaError unless every byte of a buffer has been written."""
+    at = library().gs_first_unwritten(address)
+    if at >= 0:
+        raise CudaError(f"nobody has written {name}+{at}")
+
+
 class Memory:
     """Buffers of the device, for a ``with`` statement; other buffers of the device are gone when it begins."""
 
@@ -119,6 +129,16 @@ def memory() -> Iterator[Memory]:
         yield Memory()
     finally:
         library().gs_free_all()
+
+
+@contextmanager
+def losing_blocks(count: int) -> Iterator[None]:
+    """Each grid of more than one block loses so many: a defect that must be noticed."""
+    library().gs_lose_blocks(count)
+    try:
+        yield
+    finally:
+        library().gs_lose_blocks(0)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +81,13 @@ class ModuleOnCpu(Module):
             device.raise_error()
             if self._interface.checks:
                 ctypes.memmove(record, found, 8 * length)
-            for v in call.outputs:
-                ctypes.memmove(v.ptr, there[v.ptr, _nbytes(v)], _nbytes(v))
-        if self._interface.checks and record[status.FAILED]:
+            bad = self._interface.checks and record[status.FAILED]
+            for v, a in zip(call.outputs, self.outputs, strict=True):
+                at = there[v.ptr, _nbytes(v)]
+                if not bad and _nbytes(v):
+                    device.require_written(at, f"{self.name}: output {a.name}")
+                ctypes.memmove(v.ptr, at, _nbytes(v))
+        if bad:
             raise self._bounds_error(record, extents.sizes)
 
 
@@ -99,6 +103,7 @@ def on_cpu(
     rules: Sequence[Any] = (),
     deterministic: bool = False,
     checked: bool = True,
+    edit: Callable[[str], str] = str,
 ) -> list[tuple[ModuleOnCpu, str]]:
     """Modules whose kernels are the CUDA text, compiled for the CPU, and that text; the graphs' names must differ.
 
@@ -106,6 +111,7 @@ def on_cpu(
         folder: where the library is put.
         arch, rules, deterministic: as for :func:`gscompile.build`.
         checked: as for :func:`tests.cuda.device.compile_kernels`.
+        edit: changes the text of the kernels before it is compiled; their names and parameters stay.
     """
     cuda = CudaOnCpu.of({"kind": "cuda", "arch": arch})
     made = [build(b.graph(), cuda, rules=rules, deterministic=deterministic) for b in builders]
@@ -113,12 +119,13 @@ def on_cpu(
     texts = [Text.of(source) for source in sources]
     functions = {name: code for t in texts for name, code in t.functions.items()}
     kernels: dict[str, tuple[str, str, Sequence[str]]] = {}
+    functions = {name: edit(code) for name, code in functions.items()}
     for m, text in zip(made, texts, strict=True):
         axes = {name: tags for name, _, tags in T.device_kernels(m._library)}
         for name, code in text.kernels.items():
             match = KERNEL.match(code)
             assert match is not None
-            kernels[name] = (code, match[2], axes[name])
+            kernels[name] = (edit(code), match[2], axes[name])
     source, path = folder / "kernels.cpp", folder / "kernels.so"
     source.write_text(library_source("\n".join([common_header(), *functions.values()]), kernels))
     device.compile_kernels(source, path, arch, checked=checked)

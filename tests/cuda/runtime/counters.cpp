@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_map>
 
@@ -68,8 +69,25 @@ struct Site {
 struct Launch {
   std::string kernel;
   uint64_t blocks, threads, longest, atomics_of_one, written_back;
-  std::unordered_map<uintptr_t, Site> sites;
+  std::vector<Site> sites;
 };
+// A short number for each instruction, found fast.
+struct Numbers {
+  static constexpr unsigned SLOTS = 4096;
+  uintptr_t keys[SLOTS];
+  unsigned values[SLOTS], count;
+  unsigned operator()(uintptr_t code) {
+    unsigned k = (unsigned)(code * 0x9e3779b97f4a7c15ull >> 52);
+    while (keys[k] && keys[k] != code) k = (k + 1) % SLOTS;
+    if (!keys[k]) {
+      if (count == SLOTS / 2) abort();  // more instructions than any kernel has
+      keys[k] = code, values[k] = count++;
+    }
+    return values[k];
+  }
+};
+static Numbers numbers;  // of this launch
+
 static std::vector<Launch> launches;
 static std::unordered_map<uintptr_t, uint64_t> atomics;  // at each address, in this launch
 
@@ -81,6 +99,7 @@ void count_launch_begins() {
   if (!l2.sets) l2.resize(l2_bytes);
   launches.push_back({state.kernel, (uint64_t)state.grid.x * state.grid.y * state.grid.z, (uint64_t)state.threads, 0, 0, 0, {}});
   atomics.clear();
+  numbers = {};
   l2.written_back = 0;
 }
 
@@ -136,31 +155,37 @@ static void global_request(Site& site, const Request& r) {
 
 static void count_warp(int first, int last) {
   Launch& launch = launches.back();
-  std::unordered_map<uintptr_t, std::vector<Request>> requests;
-  std::vector<std::pair<uintptr_t, size_t>> order;  // of first execution
+  static std::vector<std::vector<Request>> requests;      // of each instruction
+  static std::vector<std::pair<unsigned, size_t>> order;  // of first execution
+  static std::vector<size_t> executed, used;
+  order.clear();
+  used.assign(numbers.count, 0);
   size_t longest = 0;
   for (int t = first; t < last; ++t) {
-    std::unordered_map<uintptr_t, size_t> executed;
+    executed.assign(numbers.count, 0);
     for (const Record& r : records[t]) {
-      size_t k = executed[r.code]++;
-      auto& list = requests[r.code];
-      if (k == list.size()) {
-        list.push_back({0, {}});
-        order.push_back({r.code, k});
-        Site& site = launch.sites[r.code];
-        if (site.buffer.empty()) {
-          const Buffer* b = buffer_at(r.address);
-          site = {b ? b->name : "?", r.access, r.size, r.shared, 0, 0, 0, 0, 0, 0};
-        }
+      unsigned n = numbers(r.code);
+      if (n >= executed.size()) executed.resize(n + 1), used.resize(n + 1);
+      if (n >= requests.size()) requests.resize(n + 1);
+      if (n >= launch.sites.size()) {
+        const Buffer* b = buffer_at(r.address);
+        launch.sites.push_back({b ? b->name : "?", r.access, r.size, r.shared, 0, 0, 0, 0, 0, 0});
       }
-      list[k].address[list[k].lanes++] = r.address;
+      size_t k = executed[n]++;
+      if (k == used[n]) {
+        if (++used[n] > requests[n].size()) requests[n].resize(used[n]);
+        requests[n][k].lanes = 0;
+        order.push_back({n, k});
+      }
+      Request& request = requests[n][k];
+      request.address[request.lanes++] = r.address;
     }
     longest = std::max(longest, records[t].size());
     records[t].clear();
   }
-  for (auto& [code, k] : order) {
-    Site& site = launch.sites[code];
-    const Request& r = requests[code][k];
+  for (auto& [n, k] : order) {
+    Site& site = launch.sites[n];
+    const Request& r = requests[n][k];
     ++site.requests;
     site.lanes += r.lanes;
     site.shared ? shared_request(site, r) : global_request(site, r);
@@ -201,7 +226,7 @@ const char* gs_counted() {
              (unsigned long long)l.threads, (unsigned long long)l.longest, (unsigned long long)l.atomics_of_one,
              (unsigned long long)l.written_back);
     text += line;
-    for (const auto& [code, s] : l.sites) {
+    for (const Site& s : l.sites) {
       snprintf(line, sizeof line, "site\t%s\t%d\t%d\t%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", s.buffer.c_str(), s.access, s.size,
                s.shared, (unsigned long long)s.requests, (unsigned long long)s.lanes, (unsigned long long)s.sectors,
                (unsigned long long)s.l2_sectors, (unsigned long long)s.dram_sectors, (unsigned long long)s.wavefronts);

@@ -234,6 +234,8 @@ static void run_block(int64_t number) {
 // -- launches ------------------------------------------------------------------------------------------------------------
 
 static uint64_t seed;
+static int64_t lost;
+bool interleaving;
 
 struct Tls {
   uintptr_t code, start, size;
@@ -254,6 +256,9 @@ static int find_tls(dl_phdr_info* info, size_t, void* data) {
 extern "C" {
 
 void gs_seed(uint64_t s) { seed = s; }
+
+// Of each grid of more than one block, so many blocks do not run: a defect, for tests.
+void gs_lose_blocks(int64_t count) { lost = count; }
 
 // What went wrong since this was asked last; an empty string if nothing did.
 const char* gs_error() {
@@ -283,6 +288,7 @@ void gs_launch(const char* kernel, void (*f)(void*), void* argument, const int64
   state.grid = gs_grid_dim = {(unsigned)sizes[0], (unsigned)sizes[1], (unsigned)sizes[2]};
   state.block = gs_block_dim = {(unsigned)sizes[3], (unsigned)sizes[4], (unsigned)sizes[5]};
   state.threads = (int)count;
+  interleaving = seed && !in_order();
   state.random = seed * 0x9e3779b97f4a7c15ull + 1;
   for (int k = 0; k < count; ++k) {
     threads[k].number = k;
@@ -298,7 +304,7 @@ void gs_launch(const char* kernel, void (*f)(void*), void* argument, const int64
   int64_t step = blocks / 3 * 2 + 1, at = blocks > 1 ? (int64_t)(((uint64_t)draw(~0u) << 20) % blocks) : 0;
   if (in_order()) step = 1, at = 0;
   while (std::__gcd(step, blocks) != 1) ++step;
-  for (int64_t k = 0; k < blocks && state.error.empty(); ++k, at = (at + step) % blocks) run_block(at);
+  for (int64_t k = 0; k < blocks - (blocks > 1 ? lost : 0) && state.error.empty(); ++k, at = (at + step) % blocks) run_block(at);
   state.running = false;
   launch_ends();
 }

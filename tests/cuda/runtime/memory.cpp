@@ -17,7 +17,7 @@ static Buffer buffers[SLOTS];
 static int used;
 Buffer shared;
 static uintptr_t dynamic, dynamic_size, dynamic_capacity;
-static bool strict_addresses = true;
+static unsigned atomics_in_a_row;  // by one thread
 
 static void reserve_cells(Buffer& b) {
   size_t want = ((b.size >> b.shift) + 2) * sizeof(Cell);
@@ -73,6 +73,15 @@ void gs_name(const void* p, const char* name) {
   if (b && b != &shared && b->size) snprintf(b->name, sizeof b->name, "%s", name);
 }
 
+// The first byte of a buffer that nobody has written; -1: there is none, or nobody looks.
+int64_t gs_first_unwritten(const void* p) {
+  Buffer* b = buffer_at((uintptr_t)p);
+  if (!checking || !b || !b->cells) return -1;
+  for (size_t at = 0; at < b->size; at += 1u << b->shift)
+    if (b->cells[at >> b->shift].writers[0] == UNWRITTEN) return (int64_t)at;
+  return -1;
+}
+
 uint32_t gs_shared_address(const void* p) { return (uint32_t)((uintptr_t)p - shared.base + 16); }
 void* gs_shared_pointer(uint32_t a) { return (void*)(shared.base + a - 16); }
 void gs_raw_copy(void* to, const void* from, int size) { memcpy(to, from, size); }
@@ -105,7 +114,10 @@ void block_begins() {
   copies_begin_block();
 }
 bool in_order() { return counting; }
-void segment_begins() { new_segment(); }
+void segment_begins() {
+  atomics_in_a_row = 0;
+  new_segment();
+}
 void block_ends() {
   resolve_suspect();
   if (counting) count_block_ends();
@@ -144,14 +156,25 @@ static inline void touch(uintptr_t a, int size, int access, uintptr_t code) {
     if (copies_pending) copies_touch(a, size);
     if (checking) check(shared, a - shared.base, size, access);
     if (counting) count(code, a, size, access, true);
-  } else if (strict_addresses) {
+  } else {
     other_memory(a, size, access);
   }
+}
+
+// Other threads may run before an atomic, so that swaps fail and locks are held; one that spins lets others run at last.
+static void interleave() {
+  if (++atomics_in_a_row > 1 << 26) fail("%s waits for ever, at an atomic", name_of(*state.current).c_str());
+  if (!interleaving || draw(16)) return;
+  unsigned so_far = atomics_in_a_row;
+  ready(state.current, false);
+  suspend();
+  atomics_in_a_row = so_far;
 }
 
 #define GS_CODE (uintptr_t) __builtin_return_address(0)
 extern "C" {
 void gs_atomic_access(void* p, int size, int is_read_only) {
+  interleave();
   touch((uintptr_t)p, size, ATOMIC | (is_read_only ? READ : WRITE), GS_CODE);
 }
 void gs_plain_access(const void* p, int size, int is_write) { touch((uintptr_t)p, size, is_write ? WRITE : READ, GS_CODE); }
@@ -159,7 +182,7 @@ void gs_plain_access(const void* p, int size, int is_write) { touch((uintptr_t)p
 #define GS_HOOKS(N)                                                                                                   \
   void __tsan_read##N(void* p) { touch((uintptr_t)p, N, READ, GS_CODE); }                                             \
   void __tsan_write##N(void* p) { touch((uintptr_t)p, N, WRITE, GS_CODE); }                                           \
-  void __tsan_volatile_read##N(void* p) { touch((uintptr_t)p, N, READ | ATOMIC, GS_CODE); }                           \
+  void __tsan_volatile_read##N(void* p) { interleave(); touch((uintptr_t)p, N, READ | ATOMIC, GS_CODE); }                           \
   void __tsan_volatile_write##N(void* p) { touch((uintptr_t)p, N, WRITE | ATOMIC, GS_CODE); }
 GS_HOOKS(1) GS_HOOKS(2) GS_HOOKS(4) GS_HOOKS(8) GS_HOOKS(16)
 // an access that is not aligned, or whose type does not promise that it is

@@ -25,9 +25,7 @@ struct Buffer {
 
 // What a thread does between two barriers.
 struct Segment {
-  uint32_t block;
-  uint16_t thread, epoch;
-  uint32_t clock;
+  uint32_t block, thread, epoch, clock;
 };
 
 Buffer* buffer_at(uintptr_t a);

@@ -42,7 +42,7 @@ void new_segment() {
   const Thread& t = *state.current;
   current = launch_first + (uint32_t)segments.size();
   if (current > 0x7ffffff0u) fail("too many segments for one process: run fewer threads");
-  segments.push_back({(uint32_t)state.number, (uint16_t)t.number, (uint16_t)state.epoch, t.clock[t.lane]});
+  segments.push_back({(uint32_t)state.number, (uint32_t)t.number, (uint32_t)state.epoch, t.clock[t.lane]});
 }
 
 void races_begin_launch() {
@@ -88,8 +88,8 @@ static bool slowly_before(uint32_t id) {
   const Segment& s = segment(id);
   const Thread& t = *state.current;
   if (s.block == (uint32_t)state.number) {
-    if (s.thread == t.number || s.epoch < (uint16_t)state.epoch) return true;
-    if (s.thread / WARP == t.number / WARP && t.clock[s.thread % WARP] > s.clock) return true;
+    if ((int)s.thread == t.number || s.epoch < (uint32_t)state.epoch) return true;
+    if ((int)s.thread / WARP == t.number / WARP && t.clock[s.thread % WARP] > s.clock) return true;
   }
   return !acquired.empty() && ordered_by_atomics(s, id);
 }
@@ -155,7 +155,7 @@ static void remember(uint32_t list[2], uint32_t me) {
   } else {
     const Segment &a = segment(list[0] >> 1), &b = segment(list[1] >> 1);
     const Thread& t = *state.current;
-    if (a.block == b.block && (a.block != (uint32_t)state.number || (a.thread / WARP == b.thread / WARP && a.thread / WARP != t.number / WARP)))
+    if (a.block == b.block && (a.block != (uint32_t)state.number || (a.thread / WARP == b.thread / WARP && (int)a.thread / WARP != t.number / WARP)))
       list[1] = me;
   }
 }

@@ -39,6 +39,8 @@ struct Warp {
 };
 
 // Where a launch is; the checks of memory read it at every access.
+extern bool interleaving;  // threads stop before atomics: with every seed but 0
+
 struct State {
   bool running;
   const char* kernel;
