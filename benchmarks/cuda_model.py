@@ -2,8 +2,8 @@
 
 Runs the kernels' CUDA text on the CPU (``tests/cuda``) with the benchmark's own indices, counts the sectors that each request
 asks for, what the caches miss, bank conflicts and atomics, and turns that into time with a roofline: a kernel takes a launch and
-the longest of what DRAM, L2, L1, the atomic units and its own latency need.  Axes longer than ``--most`` are cut, L2 with them;
-throughput is that of the whole.  Writes ``benchmarks/results/cuda-model.json``.
+the longest of what DRAM, L2, L1, the atomic units and its own latency need.  Sizes are the benchmark's, and caches begin empty.
+Takes about two minutes.  Writes ``benchmarks/results/cuda-model.json``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def seconds(gpu: Gpu, launch: Launch, part: float) -> dict[str, float]:
     }
 
 
-def row(w: Workload, most: int, folder: Path) -> dict[str, Any]:
+def row(w: Workload, most: int | None, folder: Path) -> dict[str, Any]:
     """One workload: counts of each kernel, and the time of each GPU."""
     full, arrays = w.arrays(), w.arrays(most=most)
     whole, moved = w._touched(full), w._touched(arrays)  # cache lines that must move
@@ -152,7 +152,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("workloads", nargs="*", help="names, or parts of names; all rows of the table by default")
-    parser.add_argument("--most", type=int, default=100_000, help="longest axis (%(default)s)")
+    parser.add_argument("--most", type=int, help="cut longer axes, and L2 with them: for a rehearsal")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results" / "cuda-model.json")
     options = parser.parse_args()
     rows = []
