@@ -27,8 +27,8 @@ from tests.cuda import on_cpu  # noqa: E402
 from tests.cuda.counters import SECTOR, Launch, counted  # noqa: E402
 
 LAUNCH = 2.0e-6  # seconds between the starts of two kernels in a stream
-LATENCY = 0.6e-6  # seconds of an access of DRAM
-IN_FLIGHT = 4  # accesses of one thread that wait at once; the first waits for its index
+LATENCY_DRAM, LATENCY_L2 = 0.6e-6, 0.2e-6  # seconds until what was read is there
+IN_FLIGHT = 4  # reads of one thread that wait at once, after one that they need
 SUSTAINED = 0.92  # of DRAM's bandwidth, that a copy reaches
 
 
@@ -67,12 +67,16 @@ def seconds(gpu: Gpu, launch: Launch, part: float) -> dict[str, float]:
     waves = max(1.0, launch.blocks / part / resident)
     turns = launch.total("wavefronts") + launch.total("wavefronts", shared=True)
     atomics = launch.total("sectors", access="atomic")
+    reads, requests = launch.total("requests", access="read"), launch.total("requests")
+    missed = launch.total("dram_sectors", access="read") / max(1, launch.total("sectors", access="read"))
+    wait = LATENCY_L2 + (LATENCY_DRAM - LATENCY_L2) * missed
+    chain = 1 + launch.longest * reads / max(1, requests) / IN_FLIGHT  # nobody waits for what is written
     return {
         "dram": launch.dram_bytes / part / (gpu.dram * SUSTAINED),
         "l2": launch.l2_bytes / part / (gpu.l2_bytes_per_clock * gpu.clock),
         "l1": turns / part / gpu.multiprocessors / gpu.clock,
         "atomics": max(atomics / gpu.atomic_sectors, launch.atomics_of_one * gpu.atomic_clocks) / part / gpu.clock,
-        "latency": waves * (1 + launch.longest / IN_FLIGHT) * LATENCY if launch.longest else 0.0,
+        "latency": waves * chain * wait,
     }
 
 
@@ -164,7 +168,13 @@ def main() -> None:
     document = {
         "measure": "model",
         "command": " ".join(["python benchmarks/cuda_model.py", *sys.argv[1:]]),
-        "assumed": {"launch_us": 2.0, "latency_us": 0.6, "in_flight": IN_FLIGHT, "sustained": SUSTAINED},
+        "assumed": {
+            "launch_us": _us(LAUNCH),
+            "dram_latency_us": _us(LATENCY_DRAM),
+            "l2_latency_us": _us(LATENCY_L2),
+            "in_flight": IN_FLIGHT,
+            "sustained": SUSTAINED,
+        },
         "gpus": [asdict(g) for g in GPUS],
         "rows": rows,
     }
