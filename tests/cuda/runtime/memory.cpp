@@ -49,11 +49,8 @@ void* gs_allocate(size_t size, const char* name, int written, int readonly) {
   size_t pages = (size + 4096) & ~4095ull;
   mmap((void*)b.base, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   memset((void*)b.base, 0xcb, size);
-  if (checking) {
-    reserve_cells(b);
-    if (written)
-      for (size_t k = 0; k <= size >> b.shift; ++k) b.cells[k].writers[0] = FROM_HOST;
-  }
+  b.from_host = written;
+  if (checking) reserve_cells(b);
   return (void*)b.base;
 }
 
@@ -76,9 +73,11 @@ void gs_name(const void* p, const char* name) {
 // The first byte of a buffer that nobody has written; -1: there is none, or nobody looks.
 int64_t gs_first_unwritten(const void* p) {
   Buffer* b = buffer_at((uintptr_t)p);
-  if (!checking || !b || !b->cells) return -1;
-  for (size_t at = 0; at < b->size; at += 1u << b->shift)
-    if (b->cells[at >> b->shift].writers[0] == UNWRITTEN) return (int64_t)at;
+  if (!checking || !b || !b->cells || b->from_host) return -1;
+  for (size_t at = 0; at < b->size; at += 1u << b->shift) {
+    const Cell& c = b->cells[at >> b->shift];
+    if (!c.write && !c.atomics[0]) return (int64_t)at;
+  }
   return -1;
 }
 

@@ -6,12 +6,12 @@ namespace gs {
 
 enum Access : int { READ = 0, WRITE = 1, ATOMIC = 2 };  // bits: an atomic read-modify-write is WRITE | ATOMIC
 
-// Of a few bytes: who wrote and read last, as numbers of segments times two, plus one for an atomic access.  Two of each,
-// because of two threads that differ at least one is in conflict with any third.
+// Of a few bytes: the segments of the last accesses of each kind, or 0.  Two each, because of two threads that differ at least one
+// is in conflict with any third; a plain write is after all accesses before it, or there is a race.  Atomic accesses are apart:
+// they may be in any order among each other, so that one of them does not stand for a plain access before it.
 struct Cell {
-  uint32_t writers[2], readers[2];
+  uint32_t write, unused, atomics[2], reads[2], atomic_reads[2];
 };
-constexpr uint32_t UNWRITTEN = 0, FROM_HOST = 2;
 
 struct Buffer {
   uintptr_t base;
@@ -19,7 +19,7 @@ struct Buffer {
   int shift;  // a cell is for 1 << shift bytes
   Cell* cells;
   size_t cells_mapped;
-  bool readonly, named;
+  bool readonly, from_host;  // the host does not expect writes; it has written all of it
   char name[64];
 };
 

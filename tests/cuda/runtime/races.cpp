@@ -7,6 +7,7 @@
 
 #include "memory.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <unordered_map>
@@ -94,9 +95,8 @@ static bool slowly_before(uint32_t id) {
   return !acquired.empty() && ordered_by_atomics(s, id);
 }
 
-// Whether an access is before everything that the current thread does now.
-static inline bool before(uint32_t access) {
-  uint32_t id = access >> 1;
+// Whether what a segment did is before everything that the current thread does now.
+static inline bool before(uint32_t id) {
   return id < launch_first || id == current || slowly_before(id);
 }
 
@@ -108,14 +108,14 @@ std::string place(const Buffer& b, size_t offset, int size) {
   return text;
 }
 
-static std::string race(const Buffer& b, size_t offset, int size, int access, uint32_t other, bool wrote) {
-  const Segment& s = segment(other >> 1);
+static std::string race(const Buffer& b, size_t offset, int size, int access, uint32_t other, const char* did) {
+  const Segment& s = segment(other);
   const Thread& o = threads[s.thread];
   char text[500];
   snprintf(text, sizeof text, "race: %s %s %s, which thread (%u, %u, %u) of block %u %s, and nothing orders them",
            name_of(*state.current).c_str(), access & ATOMIC ? "atomically accesses" : access & WRITE ? "writes" : "reads",
            place(b, offset, size).c_str(), o.index.x, o.index.y, o.index.z, s.block,
-           other & 1 ? "accesses atomically" : wrote ? "writes" : "reads");
+did);
   return text;
 }
 
@@ -134,9 +134,9 @@ void resolve_suspect() {
   if (memcmp(suspect.at, suspect.was, suspect.size)) fail("%s", suspect.text.c_str());
 }
 
-static void two_writes(Buffer& b, size_t offset, int size, int access, uint32_t other) {
-  std::string text = race(b, offset, size, access, other, true);
-  if (size > 16 || (access & ATOMIC) || (other & 1)) fail("%s", text.c_str());
+static void two_writes(Buffer& b, size_t offset, int size, uint32_t other) {
+  std::string text = race(b, offset, size, WRITE, other, "writes");
+  if (size > 16) fail("%s", text.c_str());
   suspect.open = true;
   suspect.at = (void*)(b.base + offset);
   suspect.size = size;
@@ -148,12 +148,13 @@ static void two_writes(Buffer& b, size_t offset, int size, int access, uint32_t 
 
 // Remember an access beside one that is not before it; of three, keep two of different blocks, or else warps.
 static void remember(uint32_t list[2], uint32_t me) {
+  if (list[0] == me) return;
   if (before(list[0])) {
     list[0] = me;
   } else if (before(list[1])) {
     list[1] = me;
   } else {
-    const Segment &a = segment(list[0] >> 1), &b = segment(list[1] >> 1);
+    const Segment &a = segment(list[0]), &b = segment(list[1]);
     const Thread& t = *state.current;
     if (a.block == b.block && (a.block != (uint32_t)state.number || (a.thread / WARP == b.thread / WARP && (int)a.thread / WARP != t.number / WARP)))
       list[1] = me;
@@ -172,46 +173,34 @@ static void split(Buffer& b) {
   munmap(old, old_mapped);
 }
 
-static inline bool written(const Buffer& b, const Cell& c) {
-  return &b == &shared ? c.writers[0] >> 1 >= block_first : c.writers[0] != UNWRITTEN;
+static inline bool written(const Buffer& b, const Cell& c) { return b.from_host || c.write || c.atomics[0]; }
+
+static inline void exclude(const Buffer& b, size_t at, int size, int access, uint32_t other, const char* did) {
+  if (!before(other)) fail("%s", race(b, at, size, access, other, did).c_str());
 }
 
 void check(Buffer& b, size_t offset, int size, int access) {
   if (suspect.open) resolve_suspect();
   if (b.shift && ((offset | size) & 3)) split(b);
   Cell *c = b.cells + (offset >> b.shift), *end = b.cells + ((offset + size - 1) >> b.shift) + 1;
-  uint32_t atomic = access & ATOMIC ? 1 : 0, me = current << 1 | atomic;
-  bool reads = !(access & WRITE);
   for (; c != end; ++c) {
     size_t at = (size_t)(c - b.cells) << b.shift;
     // shared memory is another block's after each block
-    if (&b == &shared && c->writers[0] >> 1 < block_first) {
-      if (c->readers[0] >> 1 < block_first) c->readers[0] = 0;
-      if (c->readers[1] >> 1 < block_first) c->readers[1] = 0;
-      c->writers[0] = c->writers[1] = 0;
-    }
-    if (reads && !written(b, *c))
+    if (&b == &shared && std::max({c->write, c->atomics[0], c->reads[0], c->atomic_reads[0]}) < block_first) *c = Cell{};
+    if (!(access & WRITE) && !written(b, *c))
       fail("%s reads %s, which nobody has written", name_of(*state.current).c_str(), place(b, at, size).c_str());
-    for (int k = 0; k < 2; ++k) {
-      uint32_t w = c->writers[k];
-      if ((atomic & w) || before(w)) continue;
-      if (reads || atomic) fail("%s", race(b, at, size, access, w, true).c_str());
-      two_writes(b, offset, size, access, w);
-    }
-    if (reads) {
-      if (c->readers[0] != me) remember(c->readers, me);
-      continue;
-    }
-    for (int k = 0; k < 2; ++k) {
-      uint32_t r = c->readers[k];
-      if (!((atomic & r) || before(r))) fail("%s", race(b, at, size, access, r, false).c_str());
-    }
-    if (atomic) {
-      if (c->writers[0] == UNWRITTEN || c->writers[0] != me) remember(c->writers, me);
+    if (access == WRITE && !before(c->write)) two_writes(b, offset, size, c->write);
+    if (access != WRITE) exclude(b, at, size, access, c->write, "writes");
+    if (!(access & ATOMIC))
+      for (uint32_t other : c->atomics) exclude(b, at, size, access, other, "accesses atomically");
+    if (access & WRITE)
+      for (uint32_t other : c->reads) exclude(b, at, size, access, other, "reads");
+    if (access == WRITE) {
+      for (uint32_t other : c->atomic_reads) exclude(b, at, size, access, other, "reads atomically");
+      *c = Cell{};
+      c->write = current;
     } else {
-      c->writers[0] = me;
-      c->writers[1] = 0;
-      c->readers[0] = c->readers[1] = 0;
+      remember(access == READ ? c->reads : access & WRITE ? c->atomics : c->atomic_reads, current);
     }
   }
 }
