@@ -1,0 +1,187 @@
+"""What the cuda kernels would take on a GPU, by a model of its memory: ``python benchmarks/cuda_model.py``, on any machine.
+
+Runs the kernels' CUDA text on the CPU (``tests/cuda``) with the benchmark's own indices, counts the sectors that each request
+asks for, what the caches miss, bank conflicts and atomics, and turns that into time with a roofline: a kernel takes a launch and
+the longest of what DRAM, L2, L1, the atomic units and its own latency need.  Sizes are the benchmark's, and caches begin empty.
+Takes about two minutes.  Writes ``benchmarks/results/cuda-model.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gscompile.bench.workload import Workload  # noqa: E402
+from gscompile.bench.workloads import choose  # noqa: E402
+from tests.cuda import on_cpu  # noqa: E402
+from tests.cuda.counters import SECTOR, Launch, counted  # noqa: E402
+
+LAUNCH = 2.0e-6  # seconds between the starts of two kernels in a stream
+LATENCY_DRAM, LATENCY_L2 = 0.6e-6, 0.2e-6  # seconds until what was read is there
+IN_FLIGHT = 4  # reads of one thread that wait at once, after one that they need
+SUSTAINED = 0.92  # of DRAM's bandwidth, that a copy reaches
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """What the maker publishes, but for ``l2_bytes_per_clock`` of Hopper, which is Ampere's, and the atomic units.
+
+    Attributes:
+        dram: bytes a second.
+        l2, l1: bytes; L1 of one multiprocessor.
+        clock: Hz.
+        atomic_sectors: a clock, all of L2; one address takes one atomic of a request at a time, in ``atomic_clocks``.
+    """
+
+    name: str
+    arch: str
+    dram: float
+    l2: int
+    l1: int
+    multiprocessors: int
+    clock: float
+    l2_bytes_per_clock: int = 5120
+    atomic_sectors: int = 80
+    atomic_clocks: int = 1
+
+
+GPUS = (
+    Gpu("H200", "sm_90", 4.8e12, 50 << 20, 256 << 10, 132, 1.98e9),
+    Gpu("A100 80 GB", "sm_80", 2.039e12, 40 << 20, 192 << 10, 108, 1.41e9),
+)
+
+
+def seconds(gpu: Gpu, launch: Launch, part: float) -> dict[str, float]:
+    """What each resource needs for a launch that is this part of the whole one."""
+    resident = min(32, max(1, 2048 // launch.threads)) * gpu.multiprocessors
+    waves = max(1.0, launch.blocks / part / resident)
+    turns = launch.total("wavefronts") + launch.total("wavefronts", shared=True)
+    atomics = launch.total("sectors", access="atomic")
+    reads, requests = launch.total("requests", access="read"), launch.total("requests")
+    missed = launch.total("dram_sectors", access="read") / max(1, launch.total("sectors", access="read"))
+    wait = LATENCY_L2 + (LATENCY_DRAM - LATENCY_L2) * missed
+    chain = 1 + launch.longest * reads / max(1, requests) / IN_FLIGHT  # nobody waits for what is written
+    return {
+        "dram": launch.dram_bytes / part / (gpu.dram * SUSTAINED),
+        "l2": launch.l2_bytes / part / (gpu.l2_bytes_per_clock * gpu.clock),
+        "l1": turns / part / gpu.multiprocessors / gpu.clock,
+        "atomics": max(atomics / gpu.atomic_sectors, launch.atomics_of_one * gpu.atomic_clocks) / part / gpu.clock,
+        "latency": waves * chain * wait,
+    }
+
+
+def row(w: Workload, most: int | None, folder: Path) -> dict[str, Any]:
+    """One workload: counts of each kernel, and the time of each GPU."""
+    full, arrays = w.arrays(), w.arrays(most=most)
+    whole, moved = w._touched(full), w._touched(arrays)  # cache lines that must move
+    part = moved / whole
+    found: dict[str, Any] = {"workload": w.name, "moved_bytes": whole, "part": round(part, 4), "gpus": {}}
+    for gpu in GPUS:
+        ((module, _),) = on_cpu([w.builder(arrays)], folder, arch=gpu.arch)
+        with counted(l1=gpu.l1, l2=int(gpu.l2 * part)) as launches:
+            got = module(**arrays)
+        assert (problem := w.differs(got, w.expected(**arrays))) is None, f"{w.name}: {problem}"
+        kernels, total = [], 0.0
+        for launch in launches:
+            need = seconds(gpu, launch, part)
+            limit = max(need, key=lambda k: need[k])
+            total += LAUNCH + need[limit]
+            kernels.append(
+                {"kernel": launch.kernel, "limit": limit, "us": _us(LAUNCH + need[limit]), **_counts(launch, part)}
+            )
+        floor = whole / (gpu.dram * SUSTAINED)
+        traffic = sum(launch.dram_bytes for launch in launches) / moved
+        found["gpus"][gpu.name] = {
+            "us": _us(total),
+            "floor_us": _us(floor),
+            "part_of_floor": round(floor / total, 3),
+            "traffic": round(traffic, 3),
+            "kernels": kernels,
+        }
+    return found
+
+
+def _us(s: float) -> float:
+    return round(s * 1e6, 2)
+
+
+def _counts(launch: Launch, part: float) -> dict[str, Any]:
+    reads_writes = [s for s in launch.sites if not s.shared]
+    asked = sum(s.lanes * s.size for s in reads_writes)
+    sectors = launch.total("sectors")
+    return {
+        "blocks": launch.blocks,
+        "threads": launch.threads,
+        "dram_bytes": launch.dram_bytes,
+        "l2_bytes": launch.l2_bytes,
+        "used_of_sectors": round(asked / (sectors * SECTOR), 3) if sectors else None,
+        "requests_per_warp": round(
+            (launch.total("requests") + launch.total("requests", shared=True)) / launch.warps, 2
+        ),
+        "atomics": launch.total("lanes", access="atomic"),
+        "atomics_of_one_address": launch.atomics_of_one,
+        "shared_turns_per_request": _ratio(
+            launch.total("wavefronts", shared=True), launch.total("requests", shared=True)
+        ),
+    }
+
+
+def _ratio(a: int, b: int) -> float | None:
+    return round(a / b, 2) if b else None
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        f"{'workload':<22}{'kernels':>8}" + "".join(f"{g.name + ' us':>14}{'of floor':>10}{'traffic':>9}" for g in GPUS)
+    ]
+    for r in rows:
+        cells = [r["gpus"][g.name] for g in GPUS]
+        lines.append(
+            f"{r['workload']:<22}{len(cells[0]['kernels']):>8}"
+            + "".join(f"{c['us']:>14}{c['part_of_floor']:>10}{c['traffic']:>9}" for c in cells)
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("workloads", nargs="*", help="names, or parts of names; all rows of the table by default")
+    parser.add_argument("--most", type=int, help="cut longer axes, and L2 with them: for a rehearsal")
+    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results" / "cuda-model.json")
+    options = parser.parse_args()
+    rows = []
+    for w in choose(options.workloads):
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(row(w, options.most, Path(folder)))
+        print(f"{w.name}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+    document = {
+        "measure": "model",
+        "command": " ".join(["python benchmarks/cuda_model.py", *sys.argv[1:]]),
+        "assumed": {
+            "launch_us": _us(LAUNCH),
+            "dram_latency_us": _us(LATENCY_DRAM),
+            "l2_latency_us": _us(LATENCY_L2),
+            "in_flight": IN_FLIGHT,
+            "sustained": SUSTAINED,
+        },
+        "gpus": [asdict(g) for g in GPUS],
+        "rows": rows,
+    }
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(document, indent=1) + "\n")
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()

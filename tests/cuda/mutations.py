@@ -1,0 +1,55 @@
+"""Defects to plant in kernels, so that a test can show that they are noticed: a barrier is gone, an atomic is plain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# the statement of a barrier, and a call of an atomic whose result is not used
+_BARRIER = re.compile(r"\b__sync(?:threads|warp)\([^;()]*\);")
+_ATOMIC = re.compile(r"\batomic(Add|Sub|Min|Max|And|Or|Xor)\(")
+_PLAIN = {
+    "Add": "{p} = {p} + {v}",
+    "Sub": "{p} = {p} - {v}",
+    "Min": "{p} = min({p}, {v})",
+    "Max": "{p} = max({p}, {v})",
+    "And": "{p} = {p} & {v}",
+    "Or": "{p} = {p} | {v}",
+    "Xor": "{p} = {p} ^ {v}",
+}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change of a text, and of no other text: ``edit`` of ``on_cpu``."""
+
+    what: str
+    old: str
+    new: str
+
+    def __call__(self, text: str) -> str:
+        return text.replace(self.old, self.new)
+
+
+def mutations(text: str) -> Iterator[Mutation]:
+    """A change for each barrier and each atomic of a kernel, or of a device function."""
+    for m in _BARRIER.finditer(text):
+        yield Mutation(f"without {m[0]}", text, text[: m.start()] + text[m.end() :])
+    for m in _ATOMIC.finditer(text):
+        pointer, value, end = _arguments(text, m.end())
+        plain = _PLAIN[m[1]].format(p=f"*({pointer})", v=f"({value})")
+        yield Mutation(f"a plain atomic{m[1]}", text, f"{text[: m.start()]}({plain}){text[end:]}")
+
+
+def _arguments(text: str, at: int) -> tuple[str, str, int]:
+    """The two arguments of a call whose parenthesis was opened before ``at``, and where the call ends."""
+    depth, comma, end = 1, None, at
+    while depth:
+        c = text[end]
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(c, 0)
+        if c == "," and depth == 1 and comma is None:
+            comma = end
+        end += 1
+    assert comma is not None, "an atomic has two arguments"
+    return text[at:comma].strip(), text[comma + 1 : end - 1].strip(), end
