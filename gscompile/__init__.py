@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gscompile import onnx as onnx
     from gscompile import te as te
     from gscompile.build import Module, export
+    from gscompile.compiler.tuned import set_default_database
     from gscompile.errors import (
         ArgumentError,
         BoundsError,
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 # runs, without loading TVM.
 _HOMES = {
     "build": "Module export",
+    "compiler.tuned": "set_default_database",
     "errors": "ArgumentError BoundsError DTypeError DeviceError GSError GraphError MissingExtraError OutOfMemoryError ShapeError "
     "TargetError",
     "frontend.builder": "Builder NetBuilder",
@@ -114,6 +116,7 @@ __all__ = [
     "get_num_threads",
     "get_thread_pool",
     "load",
+    "set_default_database",
     "set_num_threads",
     "set_thread_pool",
 ]

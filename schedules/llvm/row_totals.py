@@ -16,13 +16,13 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.choices import FAR, ROWS_AHEAD, RUNS
 from gscompile.schedules.llvm.kernels import prefetch_row
 from gscompile.schedules.llvm.numbers import (
     LARGE_BYTES,
     LEAST_LARGE_RUNS,
     LEAST_RUNS,
     LONG_ROW_BYTES,
-    ROW_PREFETCH_DISTANCE,
     RUN_SAMPLES,
     resident_bytes,
 )
@@ -106,6 +106,8 @@ class RowTotals:
     def far(self) -> bool:
         """Whether prefetching rows pays: they are long, and not all that they are of stays in a core's caches."""
         s = self.scatter
+        if (given := s.ctx.choose(FAR)) != FAR.default:
+            return bool(given == "yes")
         row = s.width * s.acc.itemsize
         tables = (s.rows * row, s.points * row if s.gathered else 0)
         near = resident_bytes(s.ctx.target)
@@ -116,6 +118,8 @@ class RowTotals:
         s, zero = self.scatter, T.const(0)
         if not self.scatter.narrow:
             return body(False)
+        if (given := s.ctx.choose(RUNS)) != RUNS.default:
+            return body(given == "yes")
         points = s.ctx.sizes(s.points)
         equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(points, T.const(RUN_SAMPLES + 1))
 
@@ -188,12 +192,14 @@ class RowTotals:
             runs: whether runs are worth looking for.
         """
         s = self.scatter
-        flag = Flag(s.nest.check)
+        flag, far = Flag(s.nest.check), self.far
+
+        def ahead(p: Expr) -> Stmt:
+            later = T.minimum(p + s.ctx.choose(ROWS_AHEAD), last - 1)
+            return self.prefetch(later, s.target(later)[0])
 
         def point(p: Expr, add: Adding) -> Stmt:
-            later = T.minimum(p + ROW_PREFETCH_DISTANCE, last - 1)
-            ahead = self.prefetch(later, s.target(later)[0]) if self.far else None
-            return T.seq(flag.test(s.grid(p)), ahead, self.taken(p, add))
+            return T.seq(flag.test(s.grid(p)), ahead(p) if far else None, self.taken(p, add))
 
         def every(add: Adding) -> Stmt:
             return T.for_range(first, last, lambda p: point(p, add), "p")
