@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gscompile.runtime.load import load
     from gscompile.runtime.pools import get_thread_pool, set_thread_pool
     from gscompile.runtime.threads import get_num_threads, set_num_threads
+    from gscompile.tuning.tune import tune
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ _HOMES = {
     "ir.index_map": "Fixed IndexMap Indexed Shared Window",
     "ir.types": "BFloat16 Bool Complex DType Float Int TensorType UInt",
     "runtime.load": "load",
+    "tuning.tune": "tune",
     "runtime.pools": "get_thread_pool set_thread_pool",
     "runtime.threads": "get_num_threads set_num_threads",
 }
@@ -119,4 +121,5 @@ __all__ = [
     "set_default_database",
     "set_num_threads",
     "set_thread_pool",
+    "tune",
 ]

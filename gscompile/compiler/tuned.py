@@ -332,11 +332,15 @@ def _cpu() -> str:
     return next(names, "") or platform.processor() or platform.machine()
 
 
+def own_version() -> str:
+    """Of gscompile."""
+    return str(import_module(__name__.partition(".")[0]).__version__)
+
+
 @cache
 def versions() -> str:
     """Of what makes the code."""
-    own = import_module(__name__.partition(".")[0]).__version__
-    return f"gscompile {own}, apache-tvm {metadata.version('apache-tvm')}"
+    return f"gscompile {own_version()}, apache-tvm {metadata.version('apache-tvm')}"
 
 
 def numbered(graph: Graph, choices: Choices) -> Choices:
