@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from gscompile.errors import ArgumentError
 from gscompile.ir.nests import Nest
 
 Value: TypeAlias = "int | str"
@@ -62,3 +63,11 @@ class Choice:
     def allows(self, value: object) -> bool:
         """Whether it is one of the values; True is not 1."""
         return any(type(v) is type(value) and v == value for v in self.values)
+
+
+def refused(nest: str, choice: Choice, value: object) -> ArgumentError:
+    """The error for a value that a choice does not have."""
+    got = repr(value) if not isinstance(value, int) or value.bit_length() < 64 else "a larger int"
+    return ArgumentError(
+        f"choices: {nest}: {choice.name} is one of {', '.join(map(repr, choice.values))}; got {got[:200]}"
+    )

@@ -23,7 +23,7 @@ from gscompile.ir.dims import Shape
 from gscompile.ir.nests import Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.choices import AUTO, RULE, WAY, Choice, Choices, Value
+from gscompile.schedules.choices import AUTO, RULE, WAY, Choice, Choices, Value, refused
 from gscompile.schedules.decisions import ONE_BY_ONE, Condition, Decision
 
 ASSUMED_CORES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -80,11 +80,18 @@ class Context:
     nest: Nest | None = None
 
     def choose(self, choice: Choice) -> Any:
-        """The value of a choice for the nest that is being scheduled: the given one, or the default."""
+        """The value of a choice for the nest that is being scheduled: the given one, or the default.
+
+        Raises:
+            ArgumentError: the given one is none of its values.
+        """
         if self.nest is None or not choice.when(self.nest, self.target):
             return choice.default
         self.asked.setdefault(self.nest.name, {})[choice.name] = choice
-        return self._given(choice.name, choice.default)
+        value = self._given(choice.name, choice.default)
+        if not choice.allows(value):
+            raise refused(self.nest.name, choice, value)
+        return value
 
     def _given(self, name: str, otherwise: Value | None = None) -> Value | None:
         given = {} if self.nest is None else self.choices.get(self.nest.name, {})

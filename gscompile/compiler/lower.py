@@ -34,6 +34,7 @@ from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
 from gscompile.ir.words import in_words
 from gscompile.schedules import Checked, Choice, Choices, Context, Decision, Explorer, Rule, schedule
+from gscompile.schedules.choices import refused
 
 WORKSPACE_ALIGN = 64
 TERMS = 8
@@ -454,8 +455,7 @@ class Lowering:
                 if name not in asked:
                     raise ArgumentError(f"choices: {nest} has no choice {name!r} here; it has {', '.join(asked)}")
                 if not asked[name].allows(value):
-                    known = ", ".join(map(repr, asked[name].values))
-                    raise ArgumentError(f"choices: {nest}: {name} is one of {known}; got {value!r}")
+                    raise refused(nest, asked[name], value)
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""

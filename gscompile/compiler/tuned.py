@@ -135,24 +135,21 @@ class Record:
 
     def _require_types(self) -> None:
         key = self.key
-        texts = (self.why, self.graph, *key._code, *key.indices, *_values(key.indices), *key.sizes)
+        if not all(isinstance(d, dict) for d in (key.indices, key.sizes, self.choices)):
+            raise ValueError("has a field of another type")
+        texts = (self.why, self.graph, *key._code, *key.indices, *key.indices.values(), *key.sizes)
         numbers = (self.ms, self.default_ms, self.ratio, self.when)
         right = (
             self.kind in (TRIAL, WINNER)
             and self.state in STATES
             and all(isinstance(t, str) for t in texts)
             and all(type(n) in (int, float) and math.isfinite(n) and n >= 0 for n in numbers)
-            and all(type(n) is int and n >= 0 for n in _values(key.sizes))
-            and isinstance(self.choices, dict)
+            and all(type(n) is int and n >= 0 for n in key.sizes.values())
             and all(isinstance(c, dict) for c in self.choices.values())
             and all(type(v) in (int, str) for c in self.choices.values() for v in c.values())
         )
         if not right:
             raise ValueError("has a field of another type")
-
-
-def _values(found: Any) -> Sequence[Any]:
-    return list(found.values()) if isinstance(found, dict) else [None]
 
 
 def _refused(name: str) -> Any:

@@ -32,16 +32,27 @@ class Process:
         self._job, self._cache, self._first = job, cache, first
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._ready = False
 
     def ask(self, request: Request, patience_s: float) -> Answer:
         """The answer; where there is none, why: it ``crashed``, or ``hung`` for longer than that."""
-        if self._process is None:
-            ready = self._start()
+        if not self._ready:
+            self.start()
+            ready = Answer("ok") if self._first is None else self._ask(self._first, START_S)
             if ready.state != "ok":
                 return ready
+            self._ready = True
+            patience_s += START_S
         return self._ask(request, patience_s)
 
-    def _start(self) -> Answer:
+    def start(self) -> None:
+        """Start it, if it is not, and do not wait for it.
+
+        Raises:
+            ArgumentError: the job cannot be sent to it.
+        """
+        if self._process is not None:
+            return
         here, there = Pipe()
         try:
             path = os.pathsep.join([p for p in sys.path if p])
@@ -58,12 +69,11 @@ class Process:
         self._connection = here
         try:
             here.send(self._job)
-        except (OSError, EOFError):
-            return self._lost(START_S)
+        except OSError:
+            pass  # it has ended, as whoever asks will notice
         except Exception as e:  # a user's rule
             self.stop()
             raise ArgumentError(f"tune: what is tuned cannot be sent to another process: {e}") from e
-        return Answer("ok") if self._first is None else self._ask(self._first, START_S)
 
     def _ask(self, request: Request, patience_s: float) -> Answer:
         assert self._connection is not None
@@ -89,7 +99,7 @@ class Process:
     def stop(self) -> None:
         """End the process."""
         process, connection = self._process, self._connection
-        self._process = self._connection = None
+        self._process, self._connection, self._ready = None, None, False
         if process is not None:
             process.kill()
             process.wait()

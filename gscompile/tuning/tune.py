@@ -36,6 +36,8 @@ PATIENCE_S, PATIENCE = 10.0, 300.0
 """For a measurement: at least so many seconds, and so many times what the default takes."""
 AGAIN = 3
 """How many of the best are measured again."""
+MOST_BUILDERS = 8
+"""Processes that build, at most: each takes some 200 MB."""
 LEAST_GAIN = 1.02
 """What is not faster by so much is not better, however sure that is."""
 FRESH = 1_000_003
@@ -131,7 +133,10 @@ class _Run:
         interrupted = False
         cache = tempfile.mkdtemp(prefix="gscompile-tune-")
         measurer = Process(replace(self.job, cores=self.measuring_cores()), cache, Prepare(self.seed))
+        builders = self.builders(cache)
         try:
+            for process in (measurer, *builders):
+                process.start()
             ready = measurer.ask(Prepare(self.seed), BUILD_S)
             if ready.state != "ok":
                 raise ArgumentError(
@@ -139,12 +144,13 @@ class _Run:
                 )
             self.default_ms = ready.default_ms
             try:
-                self.all(measurer, cache, tell)
+                self.all(measurer, builders, tell)
             except KeyboardInterrupt:
                 interrupted = True
             return self.result(measurer, interrupted)
         finally:
-            measurer.stop()
+            for process in (measurer, *builders):
+                process.stop()
             shutil.rmtree(cache, ignore_errors=True)
 
     def resume(self) -> None:
@@ -173,15 +179,17 @@ class _Run:
         """Whether another candidate may be tried."""
         return self.limit is None or clock.monotonic() - self.begin < self.limit
 
-    def all(self, measurer: Process, cache: str, tell: Tell) -> None:
+    def builders(self, cache: str) -> list[Process]:
+        """The processes that build: one for each free core, or for each core where none is free."""
+        count = min(len(self.building_cores()) or available_cores(), MOST_BUILDERS)
+        return [Process(replace(self.job, threads=1, cores=self.building_cores()), cache) for _ in range(count)]
+
+    def all(self, measurer: Process, builders: Sequence[Process], tell: Tell) -> None:
         """Try candidates until there are enough.
 
         Where no core is free, nothing is measured while something is built.
         """
-        free = len(self.building_cores())
-        count = min(free or available_cores(), 8)
-        job = replace(self.job, threads=1, cores=self.building_cores())
-        builders = [Process(job, cache) for _ in range(count)]
+        free, count = len(self.building_cores()), len(builders)
         idle: SimpleQueue[Process] = SimpleQueue()
         for b in builders:
             idle.put(b)
@@ -217,8 +225,6 @@ class _Run:
                     if not self.left:
                         return
         finally:
-            for b in builders:
-                b.stop()
             pool.shutdown(cancel_futures=True)
 
     def try_(self, candidate: Candidate, built: Answer, measurer: Process) -> None:

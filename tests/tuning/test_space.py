@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +50,8 @@ def test_every_value_gives_the_same_result(name: str) -> None:
     b = graphs.ALL[name]()
     given, want = arrays(b), b.build()(*arrays(b))
     tried = 0
-    for nest, choices in each_value(space(b)):
+    every = 3 if name == "symbolic" else 1  # which compiles three ways each time
+    for nest, choices in itertools.islice(each_value(space(b)), 0, None, every):
         m = b.build(choices={nest: choices})
         assert m.choices == ({nest: choices} if choices else {})
         if RULE in choices:
