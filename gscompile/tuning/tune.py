@@ -26,6 +26,7 @@ from gscompile.tuning.candidates import Candidate, Space
 from gscompile.tuning.indices import sizes_of, specs_of, text_of
 from gscompile.tuning.processes import Process
 from gscompile.tuning.progress import Progress, Tell, shown
+from gscompile.tuning.report import write_report
 from gscompile.tuning.result import Trial, Tuned
 from gscompile.tuning.search import Search, search_of
 from gscompile.tuning.worker import Answer, Build, Job, Measure, MeasureAgain, Prepare
@@ -58,6 +59,7 @@ def tune(
     deterministic: bool = False,
     progress: bool | Tell = True,
     seed: int = 0,
+    report: str | PathLike[str] | None = None,
 ) -> Tuned:
     """Find the choices with which a graph runs fastest on this machine, for indices like those that it will get.
 
@@ -76,6 +78,7 @@ def tune(
         progress: whether to show how far it is, where that can be seen; or a function that is called with a
             :class:`gscompile.tuning.progress.Progress`.
         seed: of arrays and of the search.
+        report: a page of HTML to write: trials over time, what each choice contributes, the winner's TIR beside the default's.
 
     Raises:
         ArgumentError: indices, sizes or options make no sense, or the graph cannot be called.  TargetError: the target is no CPU
@@ -108,7 +111,10 @@ def tune(
     begin = clock.monotonic()
     run = _Run(job, key, space, search_of(search, space, seed), records, trials, begin, time, seed)
     with shown(progress, graph.name, trials) as tell:
-        return run.run(tell)
+        result = run.run(tell)
+    if report is not None:
+        write_report([result], report)
+    return result
 
 
 @dataclass(slots=True)

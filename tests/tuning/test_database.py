@@ -179,7 +179,7 @@ def test_mutated_databases(tmp_path: Path) -> None:
                 taken.add(json.dumps(found.choices, sort_keys=True))
         assert read > 1000 and refused > 1000
         x, i = np.arange(96_000, dtype="float32").reshape(3000, 32), np.arange(5000) % 3000
-        for text in taken:
+        for text in sorted(taken)[::10]:
             path.unlink()
             Database(path).append(replace(record(), choices=json.loads(text)))
             m = graphs.rows(width=32).build(database=path)

@@ -45,8 +45,16 @@ def arrays(b: gs.Builder) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("name", graphs.ALL)
-def test_every_value_gives_the_same_result(name: str) -> None:
+def test_every_value_gives_the_same_result() -> None:
+    same_results("columns")
+
+
+@pytest.mark.parametrize("name", [n for n in graphs.ALL if n != "columns"])
+def test_every_value_of_larger_graphs(name: str) -> None:
+    same_results(name)
+
+
+def same_results(name: str) -> None:
     b = graphs.ALL[name]()
     given, want = arrays(b), b.build()(*arrays(b))
     tried = 0
