@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gscompile.runtime.load import load
     from gscompile.runtime.pools import get_thread_pool, set_thread_pool
     from gscompile.runtime.threads import get_num_threads, set_num_threads
+    from gscompile.tuning.experiment import experiment
     from gscompile.tuning.tune import tune
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ _HOMES = {
     "ir.index_map": "Fixed IndexMap Indexed Shared Window",
     "ir.types": "BFloat16 Bool Complex DType Float Int TensorType UInt",
     "runtime.load": "load",
+    "tuning.experiment": "experiment",
     "tuning.tune": "tune",
     "runtime.pools": "get_thread_pool set_thread_pool",
     "runtime.threads": "get_num_threads set_num_threads",
@@ -114,6 +116,7 @@ __all__ = [
     "Window",
     "cache_clear",
     "cache_info",
+    "experiment",
     "export",
     "get_num_threads",
     "get_thread_pool",
