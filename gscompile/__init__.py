@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gscompile.runtime.load import load
     from gscompile.runtime.pools import get_thread_pool, set_thread_pool
     from gscompile.runtime.threads import get_num_threads, set_num_threads
+    from gscompile.tuning.dispatch import dispatch
     from gscompile.tuning.experiment import experiment
     from gscompile.tuning.tune import tune
 
@@ -60,6 +61,7 @@ _HOMES = {
     "ir.index_map": "Fixed IndexMap Indexed Shared Window",
     "ir.types": "BFloat16 Bool Complex DType Float Int TensorType UInt",
     "runtime.load": "load",
+    "tuning.dispatch": "dispatch",
     "tuning.experiment": "experiment",
     "tuning.tune": "tune",
     "runtime.pools": "get_thread_pool set_thread_pool",
@@ -116,6 +118,7 @@ __all__ = [
     "Window",
     "cache_clear",
     "cache_info",
+    "dispatch",
     "experiment",
     "export",
     "get_num_threads",

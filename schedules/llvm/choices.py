@@ -59,8 +59,8 @@ FOLDED_AHEAD = Choice("prefetch", (0, 4, 8, FOLD_PREFETCH_DISTANCE, 32), FOLD_PR
 
 # -- scatters
 ROWS_AHEAD = Choice("prefetch", (0, 4, ROW_PREFETCH_DISTANCE, 16, 32), ROW_PREFETCH_DISTANCE)
-FAR = Choice("far", ("by size", "yes", "no"), "by size")
-"""Whether one thread that adds all points prefetches their rows."""
+ALONE_AHEAD = Choice("rows ahead", ("by size", 0, 4, ROW_PREFETCH_DISTANCE, 16, 32), "by size")
+"""How far ahead one thread that adds all points prefetches their rows; 0 for not at all."""
 RUNS = Choice("runs", ("by a sample", "yes", "no"), "by a sample")
 """Whether the row of neighbouring points stays in registers."""
 CHUNKS = Choice("chunks", (4, 8, 16, 32, MAX_CHUNKS), MAX_CHUNKS)

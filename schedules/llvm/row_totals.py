@@ -16,13 +16,14 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.choices import FAR, ROWS_AHEAD, RUNS
+from gscompile.schedules.llvm.choices import ALONE_AHEAD, RUNS
 from gscompile.schedules.llvm.kernels import prefetch_row
 from gscompile.schedules.llvm.numbers import (
     LARGE_BYTES,
     LEAST_LARGE_RUNS,
     LEAST_RUNS,
     LONG_ROW_BYTES,
+    ROW_PREFETCH_DISTANCE,
     RUN_SAMPLES,
     resident_bytes,
 )
@@ -106,8 +107,6 @@ class RowTotals:
     def far(self) -> bool:
         """Whether prefetching rows pays: they are long, and not all that they are of stays in a core's caches."""
         s = self.scatter
-        if (given := s.ctx.choose(FAR)) != FAR.default:
-            return bool(given == "yes")
         row = s.width * s.acc.itemsize
         tables = (s.rows * row, s.points * row if s.gathered else 0)
         near = resident_bytes(s.ctx.target)
@@ -192,14 +191,16 @@ class RowTotals:
             runs: whether runs are worth looking for.
         """
         s = self.scatter
-        flag, far = Flag(s.nest.check), self.far
+        flag, distance = Flag(s.nest.check), s.ctx.choose(ALONE_AHEAD)
+        if distance == ALONE_AHEAD.default:
+            distance = ROW_PREFETCH_DISTANCE if self.far else 0
 
         def ahead(p: Expr) -> Stmt:
-            later = T.minimum(p + s.ctx.choose(ROWS_AHEAD), last - 1)
+            later = T.minimum(p + distance, last - 1)
             return self.prefetch(later, s.target(later)[0])
 
         def point(p: Expr, add: Adding) -> Stmt:
-            return T.seq(flag.test(s.grid(p)), ahead(p) if far else None, self.taken(p, add))
+            return T.seq(flag.test(s.grid(p)), ahead(p) if distance else None, self.taken(p, add))
 
         def every(add: Adding) -> Stmt:
             return T.for_range(first, last, lambda p: point(p, add), "p")

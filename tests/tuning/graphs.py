@@ -58,5 +58,15 @@ def chain() -> gs.Builder:
     return b
 
 
-ALL: dict[str, Callable[[], gs.Builder]] = {f.__name__: f for f in (rows, added, symbolic, columns, bags, chain)}
+def long_rows() -> gs.Builder:
+    """Rows that are prefetched before they are added."""
+    b = gs.Builder("long_rows")
+    x, i, s = b.input("x", (5000, 64), "int32"), b.input("i", (40_000,), "int64"), b.input("s", (40_000, 64), "int32")
+    b.output(b.put(x, i, s, reduction="add"))
+    return b
+
+
+ALL: dict[str, Callable[[], gs.Builder]] = {
+    f.__name__: f for f in (rows, added, symbolic, columns, bags, chain, long_rows)
+}
 SIZES = {"n": 200, "e": 3000}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database
 from gscompile.tuning import tune as tuning
@@ -50,6 +52,19 @@ def test_all_candidates_are_distinct_and_known_by_their_suggestions(name: str) -
         assert text_of(space.walk(lambda n, v, given=given: given[n])) == text_of(c)  # type: ignore[misc]
     assert space.suggestions({"nowhere": {"rule": "rows"}}) is None
     assert all(len(c) == 1 for c in space.first())
+
+
+@pytest.mark.parametrize("name", graphs.ALL)
+def test_candidates_are_valid_by_construction(name: str) -> None:
+    """Whatever is chosen together: the rules offer it."""
+    b, rng = graphs.ALL[name](), random.Random(0)
+    space, drawn = space_of(b), {}
+    for _ in range(60):
+        c = space.drawn(rng)
+        drawn[text_of(c)] = c
+    for c in drawn.values():
+        lower(b.graph(), resolve("llvm"), choices=c)
+    assert len(drawn) > 10
 
 
 @pytest.mark.parametrize("search", ["optuna", "random", "exhaustive"])
