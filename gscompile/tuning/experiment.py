@@ -13,7 +13,7 @@ import numpy as np
 from gscompile.bench.report import markdown
 from gscompile.build import made
 from gscompile.compiler.targets import resolve
-from gscompile.errors import ArgumentError, TargetError, missing_extra
+from gscompile.errors import ArgumentError, MissingExtraError, TargetError, missing_extra
 from gscompile.frontend.builder import Builder
 from gscompile.ir.dims import evaluate
 from gscompile.ir.graph import Graph
@@ -55,7 +55,7 @@ class Table:
         try:
             import pandas
         except ImportError as e:
-            raise missing_extra("pandas", "tune", "a table of pandas") from e
+            raise MissingExtraError("a table of pandas needs pandas: pip install pandas") from e
         return pandas.DataFrame(list(self.rows))
 
     def best(self) -> dict[str, str]:

@@ -190,7 +190,7 @@ def _parquet(path: str, part: str) -> Any:
     try:
         from pyarrow import parquet
     except ImportError as e:
-        raise missing_extra("pyarrow", "tune", "a column of a .parquet file") from e
+        raise missing_extra("pyarrow", "parquet", "a column of a .parquet file") from e
     table = parquet.read_table(path, columns=[part] if part else None)
     return table.column(0).to_numpy()
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -137,7 +138,7 @@ class _Run:
     def run(self, tell: Tell) -> Tuned:
         self.resume()
         interrupted = False
-        cache = tempfile.mkdtemp(prefix="gscompile-tune-")
+        cache = new_cache()
         measurer = Process(replace(self.job, cores=self.measuring_cores()), cache, Prepare(self.seed))
         builders = self.builders(cache)
         try:
@@ -292,6 +293,22 @@ class _Run:
             interrupted,
             self.key,
         )
+
+
+CACHE = "gscompile-tune-"
+
+
+def new_cache() -> str:
+    """A folder for what is built; those that processes have left behind which were killed are removed."""
+    for old in Path(tempfile.gettempdir()).glob(f"{CACHE}[0-9]*-*"):
+        owner = int(old.name.removeprefix(CACHE).partition("-")[0])
+        try:
+            os.kill(owner, 0)
+        except ProcessLookupError:
+            shutil.rmtree(old, ignore_errors=True)
+        except OSError:  # somebody else's
+            continue
+    return tempfile.mkdtemp(prefix=f"{CACHE}{os.getpid()}-")
 
 
 def chosen(ranked: Sequence[Trial], answer: Answer, default: Trial) -> tuple[Trial, float]:

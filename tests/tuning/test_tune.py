@@ -137,6 +137,17 @@ def test_gains_within_noise_are_none() -> None:
     assert chosen([fast], Answer("crashed"), none) == (none, 0.0)
 
 
+def test_folders_of_killed_runs_are_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    left, others = tmp_path / f"gscompile-tune-{process.pid}-a", tmp_path / f"gscompile-tune-{os.getpid()}-b"
+    left.mkdir()
+    others.mkdir()
+    made = Path(tuning.new_cache())
+    assert made.is_dir() and made.parent == tmp_path and others.is_dir() and not left.exists()
+
+
 # -- whole
 
 
