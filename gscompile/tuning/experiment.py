@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gscompile.bench.report import markdown
-from gscompile.build import made
+from gscompile.build import Module, made
 from gscompile.compiler.targets import resolve
 from gscompile.errors import ArgumentError, MissingExtraError, TargetError, missing_extra
 from gscompile.frontend.builder import Builder
@@ -20,8 +20,9 @@ from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import get_num_threads
 from gscompile.schedules import Choices
 from gscompile.tuning.candidates import Space
+from gscompile.tuning.candidates import text_of as text_of_choices
 from gscompile.tuning.indices import sizes_of, specs_of, text_of
-from gscompile.tuning.worker import Job, Worker, differs
+from gscompile.tuning.worker import Job, Prepare, Worker, differs
 
 ROUNDS, SLICE_MS = 9, 5.0
 DEFAULT = "default"
@@ -146,6 +147,7 @@ def experiment(
     if isinstance(indices, (str, Mapping)):
         raise ArgumentError("experiment: indices are a list: of distributions, or of dicts by name of an input")
     rows: list[Mapping[str, Any]] = []
+    modules: dict[str, Module] = {}  # they depend on no size and no index
     for given in sizes:
         for how in indices:
             specs = specs_of(graph, how)
@@ -153,7 +155,11 @@ def experiment(
             job = Job(graph, found, tuple(rules), deterministic, specs, known, get_num_threads())
             tried = {DEFAULT: {}, **(choices if choices is not None else branches(job))}
             label = ", ".join(dict.fromkeys(map(text_of, specs.values()))) or "none"
-            rows += _measured(job, tried, label, rounds, seed)
+            for choice in tried.values():
+                if (text := text_of_choices(choice)) not in modules:
+                    modules[text] = made(job.recipe(choice))
+            each = {name: modules[text_of_choices(choice)] for name, choice in tried.items()}
+            rows += _measured(job, each, label, rounds, seed)
     return Table(rows)
 
 
@@ -169,15 +175,15 @@ def branches(job: Job) -> dict[str, Choices]:
 
 
 def _measured(
-    job: Job, tried: Mapping[str, Choices], label: str, rounds: int, seed: int
+    job: Job, modules: Mapping[str, Module], label: str, rounds: int, seed: int
 ) -> Iterator[Mapping[str, Any]]:
     """The rows for one distribution and size."""
     worker = Worker(job)
-    worker.prepare(seed)
-    modules = {name: made(job.recipe(c)) for name, c in tried.items()}
-    states, runs = dict.fromkeys(tried, "ok"), {}
-    for name, c in tried.items():
-        runs[name], outs = worker.bound(c)
+    if (ready := worker.answer(Prepare(seed))).state != "ok":
+        raise ArgumentError(f"experiment: {job.graph.name}: the default cannot be measured: {ready.why}")
+    states, runs = dict.fromkeys(modules, "ok"), {}
+    for name, m in modules.items():
+        runs[name], outs = worker.bound_to(m)
         if differs(outs, worker.want) is not None:
             states[name] = "wrong"
     times = worker.turns(runs, rounds, SLICE_MS)

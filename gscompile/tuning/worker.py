@@ -19,7 +19,7 @@ import numpy as np
 
 from gscompile.bench.timing import interleaved, time_calls, timer
 from gscompile.bench.workload import TOLERANCE
-from gscompile.build import Recipe, made
+from gscompile.build import Module, Recipe, made
 from gscompile.compiler.targets import Target
 from gscompile.errors import GSError
 from gscompile.ir import tir as T
@@ -176,7 +176,10 @@ class Worker:
 
     def bound(self, choices: Choices) -> tuple[Callable[[], Any], list[Any]]:
         """A call that is ready to be made and was made once, and its results."""
-        module = made(self.job.recipe(choices))
+        return self.bound_to(made(self.job.recipe(choices)))
+
+    def bound_to(self, module: Module) -> tuple[Callable[[], Any], list[Any]]:
+        """The same of a module."""
         found = module(*self.inputs)
         outs = list(found) if isinstance(found, (tuple, list)) else [found]
         run = module.bind(*self.inputs, out=found)
