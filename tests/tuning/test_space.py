@@ -96,6 +96,7 @@ def test_values_change_the_code_and_defaults_do_not() -> None:
         ({"take_2": {"edge": 4}}, "take_2 has no choice 'edge' here; it has rule, "),
         ({"take_2": {"prefetch": 5}}, "prefetch is one of 0, 4, 8, 16, 32; got 5"),
         ({"take_2": {"prefetch": "4"}}, "got '4'"),
+        ({"take_2": {"prefetch": "9" * 5000}}, "prefetch is one of 0, 4, 8, 16, 32; got '99"),
         ({"take_2": {"rule": "folds"}}, "rule 'folds' does not apply to it on llvm"),
         ({"take_2": {"rule": "none"}}, "rule 'none' does not apply"),
         ({"take_2": {"rule": "rows", "prefetch": 4}}, "take_2 has no choice 'prefetch' here"),
