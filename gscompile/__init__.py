@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gscompile import onnx as onnx
     from gscompile import te as te
     from gscompile.build import Module, export
+    from gscompile.compiler.tuned import set_default_database
     from gscompile.errors import (
         ArgumentError,
         BoundsError,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from gscompile.runtime.load import load
     from gscompile.runtime.pools import get_thread_pool, set_thread_pool
     from gscompile.runtime.threads import get_num_threads, set_num_threads
+    from gscompile.tuning.dispatch import dispatch
+    from gscompile.tuning.experiment import experiment
+    from gscompile.tuning.tune import tune
 
 __version__ = "0.1.0"
 
@@ -47,6 +51,7 @@ __version__ = "0.1.0"
 # runs, without loading TVM.
 _HOMES = {
     "build": "Module export",
+    "compiler.tuned": "set_default_database",
     "errors": "ArgumentError BoundsError DTypeError DeviceError GSError GraphError MissingExtraError OutOfMemoryError ShapeError "
     "TargetError",
     "frontend.builder": "Builder NetBuilder",
@@ -56,6 +61,9 @@ _HOMES = {
     "ir.index_map": "Fixed IndexMap Indexed Shared Window",
     "ir.types": "BFloat16 Bool Complex DType Float Int TensorType UInt",
     "runtime.load": "load",
+    "tuning.dispatch": "dispatch",
+    "tuning.experiment": "experiment",
+    "tuning.tune": "tune",
     "runtime.pools": "get_thread_pool set_thread_pool",
     "runtime.threads": "get_num_threads set_num_threads",
 }
@@ -110,10 +118,14 @@ __all__ = [
     "Window",
     "cache_clear",
     "cache_info",
+    "dispatch",
+    "experiment",
     "export",
     "get_num_threads",
     "get_thread_pool",
     "load",
+    "set_default_database",
     "set_num_threads",
     "set_thread_pool",
+    "tune",
 ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import operator
 import pickle
 import re
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
+from os import PathLike
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -15,10 +17,12 @@ from typing import Any
 from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
 from gscompile.compiler.declarations import reference
+from gscompile.compiler.disk_cache import Slot
 from gscompile.compiler.lower import Lowered, Stats, Summary, lower
 from gscompile.compiler.prim_func import clamped, with_buffers
 from gscompile.compiler.targets import Target, known_code, resolve
 from gscompile.compiler.targets.freestanding import Freestanding
+from gscompile.compiler.tuned import Database, Key, default_database, key_of, named, numbered_indices
 from gscompile.deploy import library as libraries
 from gscompile.deploy.library import Compiled
 from gscompile.errors import ArgumentError, MissingExtraError, TargetError
@@ -31,30 +35,87 @@ from gscompile.runtime.compiled import CompiledFunction
 from gscompile.runtime.interface import Argument, Interface
 from gscompile.runtime.pools import loaded
 from gscompile.runtime.threads import get_num_threads
+from gscompile.schedules import Choices
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a module is compiled from: a graph, rules to try first, whether it is to be deterministic, and for what."""
+    """What a module is compiled from: a graph, rules to try first, whether it is to be deterministic, for what, and choices."""
 
     graph: Graph
     rules: tuple[Any, ...]
     deterministic: bool
     target: Target
+    choices: Choices = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """What tuning records for it are found by."""
+        return key_of(self.graph, self.target, self.deterministic, self.rules)
+
+    @property
+    def slot(self) -> Slot | None:
+        """Where its code is kept on disk."""
+        return disk_cache.slot(self.graph, self.target, self.deterministic, self.choices)
 
     def lowered(self) -> Lowered:
-        return lower(self.graph, self.target, self.rules, self.deterministic)
+        return lower(self.graph, self.target, self.rules, self.deterministic, self.choices)
 
     def code(self) -> Code:
         lowered = self.lowered()
         return Code(lowered, interruptible(lambda: self.target.compile(lowered.module)))
 
 
-def build(graph: Graph, target: Any = "llvm", *, rules: Sequence[Any] = (), deterministic: bool = False) -> Module:
+def build(
+    graph: Graph,
+    target: Any = "llvm",
+    *,
+    rules: Sequence[Any] = (),
+    deterministic: bool = False,
+    choices: Choices | None = None,
+    database: str | PathLike[str] | None = None,
+    indices: str | Mapping[str, str] | None = None,
+) -> Module:
     """Compile a graph for a target, or find it compiled; see :meth:`gscompile.frontend.builder.Builder.build`."""
     recipe = Recipe(graph, tuple(rules), deterministic, resolve(target))
+    if choices is not None:
+        if database is not None:
+            raise ArgumentError("build: choices= says what to choose, and database= too: give one of them")
+        return made(replace(recipe, choices=chosen(choices)))
+    records = default_database() if database is None else Database(database)
+    record = None if records is None else records.winner(recipe.key, numbered_indices(graph, indices))
+    if record is None or not record.choices:
+        return made(recipe)
+    try:
+        return made(replace(recipe, choices=chosen(named(graph, record.choices))))
+    except ArgumentError as e:  # a record of rules that have changed since
+        warnings.warn(f"build: {graph.name}: a tuned record is left alone: {e}", stacklevel=3)
+        return made(recipe)
+
+
+def chosen(choices: Any) -> Choices:
+    """Choices as a recipe keeps them; whether rules offer them is seen when the graph is lowered.
+
+    Raises:
+        ArgumentError: they are no such thing.
+    """
+    right = isinstance(choices, Mapping) and all(
+        isinstance(nest, str)
+        and isinstance(given, Mapping)
+        and all(isinstance(n, str) and type(v) in (int, str) for n, v in given.items())
+        for nest, given in choices.items()
+    )
+    if not right:
+        raise ArgumentError(
+            f"build: choices are, by the name of a nest, values (int or str) by name; got {str(choices)[:200]}"
+        )
+    return {nest: dict(given) for nest, given in choices.items() if given}
+
+
+def made(recipe: Recipe) -> Module:
+    """The module of a recipe, compiled or found."""
     with Inside():
-        slot = None if rules else disk_cache.slot(graph, recipe.target, deterministic)
+        slot = None if recipe.rules else recipe.slot
         kept = slot and slot.find(Summary.from_json)
         if kept is not None:
             return Module(recipe, kept.found, kept.library)
@@ -102,7 +163,7 @@ class Module(CompiledFunction):
             pickle.dumps(recipe.rules)
         except Exception as e:
             raise ArgumentError(f"{self.name}: its schedule rules cannot be copied or pickled: {e}") from e
-        return _loaded, (recipe.graph, recipe.target, recipe.rules, recipe.deterministic)
+        return _loaded, (recipe.graph, recipe.target, recipe.rules, recipe.deterministic, recipe.choices)
 
     def __copy__(self) -> Module:
         return self
@@ -110,6 +171,11 @@ class Module(CompiledFunction):
     @property
     def stats(self) -> Stats:
         return self._summary.stats
+
+    @property
+    def choices(self) -> Choices:
+        """By the name of a nest, what was chosen other than by default; see docs/tuning.md."""
+        return self._recipe.choices
 
     def __repr__(self) -> str:
         head = ", ".join(f"{v.name}: {v.type}" for v in self.inputs)
@@ -143,7 +209,8 @@ class Module(CompiledFunction):
         lowered, threads = self._recipe.lowered(), get_num_threads()
         lines = [f"{self.name} for {self._recipe.target}, {threads} thread{'s' * (threads != 1)}"]
         for name, rule in lowered.summary.stats.kernels:
-            lines.append(f"{name}: {rule}")
+            given = ", ".join(f"{choice} {value}" for choice, value in self.choices.get(name, {}).items())
+            lines.append(f"{name}: {rule}" + f" (given: {given})" * bool(given))
             lines += [indent(d.text(values, threads), "  ") for d in lowered.decisions.get(name, ())]
         return "\n".join(lines)
 
@@ -207,6 +274,7 @@ class Module(CompiledFunction):
             target = self._recipe.target
             attributes = {**target.attributes, "kind": target.kind, **({target.variant: name} if name else {})}
             recipe = replace(self._recipe, target=Freestanding.of(attributes) if freestanding else resolve(attributes))
+            recipe = replace(recipe, choices={})  # they are for the target that the module was built for
             made.append((recipe, recipe.code()))
         # one interface for all of them
         largest = reduce(dim_max, (code.lowered.summary.stats.workspace_bytes for _, code in made))
@@ -314,8 +382,8 @@ def export(
     )
 
 
-def _loaded(graph: Graph, target: Target, rules: Sequence[Any], deterministic: bool) -> Module:
-    return build(graph, target, rules=rules, deterministic=deterministic)
+def _loaded(graph: Graph, target: Target, rules: Sequence[Any], deterministic: bool, choices: Choices) -> Module:
+    return made(Recipe(graph, tuple(rules), deterministic, target, choices))
 
 
 def _size(x: Any) -> int | None:

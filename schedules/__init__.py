@@ -7,8 +7,21 @@ The package is ``gscompile.schedules`` wherever gscompile imports it, so that a 
 ``schedules`` is another name of it (``gscompile/alias.py``).
 """
 
+from gscompile.schedules.choices import Choice, Choices
 from gscompile.schedules.choose import schedule
 from gscompile.schedules.decisions import Decision
 from gscompile.schedules.rule import Checked, Context, Rule, Target
+from gscompile.schedules.space import Explorer, NestSpace
 
-__all__ = ["Checked", "Context", "Decision", "Rule", "Target", "schedule"]
+__all__ = [
+    "Checked",
+    "Choice",
+    "Choices",
+    "Context",
+    "Decision",
+    "Explorer",
+    "NestSpace",
+    "Rule",
+    "Target",
+    "schedule",
+]

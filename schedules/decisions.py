@@ -15,6 +15,9 @@ _THREADS = "(threads)"  # no size can have this name
 THREADS: Dim = SymDim((((_THREADS,), 1),))
 """The number of threads of a call, in estimates."""
 
+ONE_BY_ONE = "one by one"
+"""Among the ways of a decision: all ways that do not group points."""
+
 Condition: TypeAlias = "bool | Expr"
 """What is known now is a bool, what only a call tells an expression."""
 

@@ -14,7 +14,7 @@ The first rule that applies wins; each target's last rule always does.  A user's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,7 +23,8 @@ from gscompile.ir.dims import Shape
 from gscompile.ir.nests import Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.decisions import Condition, Decision
+from gscompile.schedules.choices import AUTO, RULE, WAY, Choice, Choices, Value, refused
+from gscompile.schedules.decisions import ONE_BY_ONE, Condition, Decision
 
 ASSUMED_CORES = (1, 2, 4, 8, 16, 32, 64, 128)
 """Threads that a call may have, where a target does not say."""
@@ -61,8 +62,10 @@ class Context:
             put it inside its kernels, because the host cannot read device memory.
         workspace: (name, shape, dtype) -> a buffer of scratch memory, aligned to 64 bytes, alive during the call.
         deterministic: results must not depend on the order in which threads run.
-        choices: a tuner's values for the free choices that rules expose, by name.
+        choices: values for the choices that rules leave open, by nest and name; see :mod:`gscompile.schedules.choices`.
+        asked: which choices rules asked for, by nest and name.
         decisions: by the name of a nest, what was decided by estimated times, for ``m.explain()``.
+        nest: which is being scheduled.
     """
 
     target: Target
@@ -71,8 +74,33 @@ class Context:
     guard: Expr | None
     workspace: Callable[[str, Shape, DType], Buffer]
     deterministic: bool = False
-    choices: Mapping[str, Any] = field(default_factory=dict)
+    choices: Choices = field(default_factory=dict)
+    asked: dict[str, dict[str, Choice]] = field(default_factory=dict)
     decisions: dict[str, list[Decision]] = field(default_factory=dict)
+    nest: Nest | None = None
+
+    def choose(self, choice: Choice) -> Any:
+        """The value of a choice for the nest that is being scheduled: the given one, or the default.
+
+        Raises:
+            ArgumentError: the given one is none of its values.
+        """
+        if self.nest is None or not choice.when(self.nest, self.target):
+            return choice.default
+        self.asked.setdefault(self.nest.name, {})[choice.name] = choice
+        value = self._given(choice.name, choice.default)
+        if not choice.allows(value):
+            raise refused(self.nest.name, choice, value)
+        return value
+
+    def _given(self, name: str, otherwise: Value | None = None) -> Value | None:
+        given = {} if self.nest is None else self.choices.get(self.nest.name, {})
+        value = given.get(name, otherwise)
+        return otherwise if value == AUTO else value
+
+    def forced(self, rule: str) -> bool:
+        """Whether a rule was chosen for the nest, and is to carry it out whatever that is estimated to take."""
+        return self._given(RULE) == rule
 
     def decided(self, decision: Decision) -> Decision:
         """The same, noted once."""
@@ -83,6 +111,18 @@ class Context:
 
     def least(self, decision: Decision, way: str) -> Condition:
         """Whether a way takes the least time, for as many threads as a call has on this target."""
+        rule = self._given(RULE)
+        if rule in decision.estimates:  # some ways are rules of their own
+            return way == rule
+        if self.nest is not None and len(decision.estimates) > 1:
+            known = self.asked.setdefault(self.nest.name, {}).get(WAY)
+            values = dict.fromkeys((AUTO, *(known.values if known else ()), *decision.estimates))
+            self.asked[self.nest.name][WAY] = Choice(WAY, tuple(values), AUTO)
+        given = self._given(WAY)
+        if given in decision.estimates:
+            return way == given
+        if given is not None and ONE_BY_ONE in decision.estimates:  # it is one of those that do not group points
+            return way == ONE_BY_ONE
         cores = self.target.cores
         counts = range(1, cores + 1) if cores else ASSUMED_CORES
         return decision.least(way, self.sizes, self.threads, counts)

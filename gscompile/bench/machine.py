@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gscompile import __version__
+from gscompile.compiler.tuned import own_version
 from gscompile.runtime.threads import available_cores
 
 PACKAGES = ("apache-tvm", "numpy", "torch", "jax", "onnxruntime", "openvino")
@@ -25,7 +25,7 @@ def machine() -> dict[str, Any]:
         "memory_gb": round(memory("MemTotal") / 2**30),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "gscompile": __version__,
+        "gscompile": own_version(),
         "packages": {p: v for p in PACKAGES if (v := _version(p))},
         "date": datetime.date.today().isoformat(),
     }

@@ -52,7 +52,7 @@ DRAWS: dict[str, Draw] = {
     "sorted in long runs": sorted_runs,
     "constant": all_equal,
     "permutation": permuted,
-    "blocked": blocked,
+    "blocked": blocked(16),
 }
 REDUCTIONS = ("update", "add", "add", "max", "min", "mul", "mean")
 

@@ -113,11 +113,25 @@ def sorted_runs(rng: np.random.Generator, size: int, shape: Extents) -> Any:
     return np.sort(rng.integers(0, size, -(-count // 200))).repeat(200)[:count].reshape(shape)
 
 
-def blocked(rng: np.random.Generator, size: int, shape: Extents) -> Any:
-    """Runs of 16 neighbours, each from anywhere."""
-    count = int(np.prod(shape))
-    starts = rng.integers(0, max(size - 15, 1), -(-count // 16))
-    return ((starts[:, None] + np.arange(16)).reshape(-1)[:count] % size).reshape(shape)
+def blocked(length: int) -> Draw:
+    """Runs of so many neighbours, each from anywhere."""
+
+    def draw(rng: np.random.Generator, size: int, shape: Extents) -> Any:
+        count = int(np.prod(shape))
+        starts = rng.integers(0, max(size - length + 1, 1), -(-count // length))
+        return ((starts[:, None] + np.arange(length)).reshape(-1)[:count] % size).reshape(shape)
+
+    return draw
+
+
+def runs(length: int) -> Draw:
+    """Each index so many times in a row, from anywhere."""
+
+    def draw(rng: np.random.Generator, size: int, shape: Extents) -> Any:
+        count = int(np.prod(shape))
+        return rng.integers(0, size, -(-count // length)).repeat(length)[:count].reshape(shape)
+
+    return draw
 
 
 def skewed(rng: np.random.Generator, size: int, shape: Extents) -> Any:

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from gscompile import __version__
 from gscompile.bench import command as bench
-from gscompile.commands import compile, demo, inspect
+from gscompile.commands import compile, demo, inspect, tune
 from gscompile.errors import GSError
 
 INTERRUPTED = 130
@@ -37,7 +37,7 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS: Mapping[str, Command] = {"compile": compile, "inspect": inspect, "demo": demo, "bench": bench}
+COMMANDS: Mapping[str, Command] = {"compile": compile, "inspect": inspect, "demo": demo, "bench": bench, "tune": tune}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

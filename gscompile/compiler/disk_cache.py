@@ -34,6 +34,7 @@ from gscompile.errors import GSError
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
 from gscompile.ir.ops.leaf import Constant
+from gscompile.schedules import Choices
 
 FOLDER = "GSCOMPILE_CACHE"
 MEGABYTES = "GSCOMPILE_CACHE_MB"
@@ -106,7 +107,7 @@ class Slot(NamedTuple):
         return self.path
 
 
-def slot(graph: Graph, target: Target, deterministic: bool) -> Slot | None:
+def slot(graph: Graph, target: Target, deterministic: bool, choices: Choices | None = None) -> Slot | None:
     """Where the code for a graph is kept; None where none is kept: for some targets, or if the user does not want it."""
     key = hashlib.sha256()
     try:
@@ -116,8 +117,18 @@ def slot(graph: Graph, target: Target, deterministic: bool) -> Slot | None:
         key.update(_pickled((graph, deterministic, target.facts, sorted(map(repr, target.tvm.export().items())))))
     except Exception:  # an operator of a user that is not pickled, a folder that is removed meanwhile
         return None
+    if choices:
+        key.update(json.dumps(choices, sort_keys=True, default=dict).encode())
     key.update(_versions())
     return Slot(folder / f"{key.hexdigest()[:40]}.so")
+
+
+def structure(graph: Graph) -> str:
+    """A hash of a graph's operators, shapes and dtypes, the same whatever its values are called."""
+    numbers = {id(v): k for k, v in enumerate(graph.values)}
+    values = [(v.op, v.type, [numbers[id(a)] for a in v.args]) for v in graph.values]
+    outputs = [numbers[id(v)] for v in graph.outputs]
+    return hashlib.sha256(_pickled((values, outputs))).hexdigest()[:24]
 
 
 @cache

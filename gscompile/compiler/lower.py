@@ -20,6 +20,7 @@ from typing import Any
 from gscompile.compiler.parts import NESTS, Parts
 from gscompile.compiler.plan import Plan, plan
 from gscompile.compiler.targets import Target
+from gscompile.errors import ArgumentError
 from gscompile.ir import status
 from gscompile.ir import tir as T
 from gscompile.ir.bounds import When
@@ -32,7 +33,8 @@ from gscompile.ir.pairs import without_complex
 from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
 from gscompile.ir.words import in_words
-from gscompile.schedules import Checked, Context, Decision, Rule, schedule
+from gscompile.schedules import Checked, Choice, Choices, Context, Decision, Explorer, Rule, schedule
+from gscompile.schedules.choices import refused
 
 WORKSPACE_ALIGN = 64
 TERMS = 8
@@ -102,6 +104,7 @@ class Lowered:
         parts: the functions that it calls, where it has many nests; see :mod:`gscompile.compiler.parts`.
         graph: as it was given, complex values included.
         decisions: by the name of a nest, what its rules chose by estimated times.
+        asked: by the name of a nest, the choices that its rules left open.
     """
 
     func: PrimFunc
@@ -109,6 +112,7 @@ class Lowered:
     graph: Graph
     summary: Summary
     decisions: Mapping[str, Sequence[Decision]]
+    asked: Mapping[str, Mapping[str, Choice]]
 
     @property
     def module(self) -> Any:
@@ -194,8 +198,16 @@ class ValueElement:
 class Lowering:
     """The state of one lowering; see :func:`lower`."""
 
-    def __init__(self, graph: Graph, target: Target, rules: Sequence[Rule], deterministic: bool) -> None:
-        self.given, self.target = graph, target
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        rules: Sequence[Rule],
+        deterministic: bool,
+        choices: Choices,
+        explorer: Explorer | None,
+    ) -> None:
+        self.given, self.target, self.explorer = graph, target, explorer
         words = in_words(graph)
         rewritten = without_complex(words.graph).after(words)
         self.graph = graph = rewritten.graph
@@ -228,6 +240,7 @@ class Lowering:
             T.not_(status_failed(self.status)) if checks else None,
             self.workspace.buffer,
             deterministic,
+            choices,
         )
         self.checks: list[Value] = []
         self.places: dict[int, Any] = {}
@@ -251,6 +264,8 @@ class Lowering:
 
     def emit(self, nest: Nest) -> None:
         """Schedule a nest and its check, and add them to the function."""
+        if self.explorer is not None and not isinstance(nest, CheckNest):
+            self.explorer.look(nest, self.context, self.rules, Workspace(self.sizes, T.pointer("none", "uint8")).buffer)
         rule, stmt = schedule(nest, self.context, self.rules)
         self.work += nest.work
         check = nest.check
@@ -422,7 +437,25 @@ class Lowering:
         checks = tuple(values[id(self.origin[id(v)])] for v in self.checks)
         in_place = {k: inputs[id(self.origin[id(v)])] for k, v in self.plan.in_place.items()}
         summary = Summary(symbols, checks, in_place, self.work, stats)
-        return Lowered(func, functions, self.given, summary, self.context.decisions)
+        self.require_asked()
+        return Lowered(func, functions, self.given, summary, self.context.decisions, self.context.asked)
+
+    def require_asked(self) -> None:
+        """Make sure that every choice that was given is one.
+
+        Raises:
+            ArgumentError: there is no such nest or choice, or it has no such value.
+        """
+        kernels = [name for name, _ in self.kernels]
+        for nest, given in self.context.choices.items():
+            if nest not in kernels:
+                raise ArgumentError(f"choices: there is no nest {nest!r}; there are {', '.join(kernels)}")
+            asked = self.context.asked.get(nest, {})
+            for name, value in given.items():
+                if name not in asked:
+                    raise ArgumentError(f"choices: {nest} has no choice {name!r} here; it has {', '.join(asked)}")
+                if not asked[name].allows(value):
+                    raise refused(nest, asked[name], value)
 
     def prologue(self) -> Stmt | None:
         """No check has failed yet."""
@@ -447,14 +480,26 @@ def _grid(value: Value) -> Callable[[Coords], list[Expr]]:
     return list if a is None else lambda c: a.split(c)[0]
 
 
-def lower(graph: Graph, target: Target, rules: Sequence[Rule] = (), deterministic: bool = False) -> Lowered:
+def lower(
+    graph: Graph,
+    target: Target,
+    rules: Sequence[Rule] = (),
+    deterministic: bool = False,
+    choices: Choices | None = None,
+    explorer: Explorer | None = None,
+) -> Lowered:
     """One PrimFunc for the graph.
 
     Args:
         rules: tried before the target's own.
         deterministic: bitwise repeatable results on cuda too.
+        choices: for those that rules leave open.
+        explorer: finds what they leave open.
+
+    Raises:
+        ArgumentError: a choice was given that is none.
     """
-    return Lowering(graph, target, rules, deterministic).run()
+    return Lowering(graph, target, rules, deterministic, choices or {}, explorer).run()
 
 
 def least_bytes(graph: Graph) -> Dim:

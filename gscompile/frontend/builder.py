@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 from gscompile.build import Module, build, prim_func
@@ -97,6 +98,9 @@ class Builder(ReduceOps):
         *,
         rules: Sequence[Any] = (),
         deterministic: bool = False,
+        choices: Mapping[str, Mapping[str, int | str]] | None = None,
+        database: str | PathLike[str] | None = None,
+        indices: str | Mapping[str, str] | None = None,
     ) -> Module:
         """Compile the graph.
 
@@ -105,11 +109,25 @@ class Builder(ReduceOps):
                 ``tvm.target.Target``.
             rules: schedule rules to try before gscompile's own; see :mod:`gscompile.schedules.rule`.
             deterministic: results that are bitwise repeatable on cuda too, at the price of speed.
+            choices: by the name of a nest (``m.stats.kernels``), values for choices that rules leave open; the others have their
+                defaults.  See docs/tuning.md.
+            database: a file that :func:`gscompile.tune` wrote, whose best choices for this graph here are used; by default
+                that of :func:`gscompile.set_default_database`, if any.
+            indices: of the database: the distribution that indices will have, of all inputs or by input; without it, the record
+                for uniform ones comes first.
 
         Raises:
-            GraphError, ShapeError, TargetError.
+            GraphError, ShapeError, TargetError.  ArgumentError: a choice is none, or the database cannot be read.
         """
-        return build(self.graph(), target, rules=rules, deterministic=deterministic)
+        return build(
+            self.graph(),
+            target,
+            rules=rules,
+            deterministic=deterministic,
+            choices=choices,
+            database=database,
+            indices=indices,
+        )
 
     def prim_func(
         self, target: Any = "llvm", *, schedule: bool = True, checks: str = "status", threads: int | None = None

@@ -13,13 +13,15 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
+from gscompile.schedules.cuda.choices import ACCESS
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import Copied, copied
 
 
 def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
     """How many elements one access can move, aligned in rows of all these widths; TVM has no vectors of bool for cuda."""
-    nbytes = dtype.itemsize if dtype.kind == "b" else ctx.target.vector_bytes
+    most = min(ctx.target.vector_bytes, ctx.choose(ACCESS))
+    nbytes = dtype.itemsize if dtype.kind == "b" else most
     for width in widths:
         nbytes = math.gcd(nbytes, width * dtype.itemsize) if isinstance(width, int) else dtype.itemsize
     return max(1, nbytes // dtype.itemsize)

@@ -68,6 +68,7 @@ class Chunked:
             per_cell, least, count = _column_chunks(stream.extent, elements, cells, nest.dtype.itemsize)
         if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
             return None  # whatever the other sizes
+        always = self.always or ctx.forced(self.name)
         worth = pays(ctx, (count, MIN_PARTIALS), (elements - least, 0))
         if worth is not False and isinstance(stream, _RowStream) and not self.always:
             worth = both(worth, ctx.least(grouped(ctx, nest.name, stream.scatter.facts, self.name, count), self.name))
@@ -78,7 +79,7 @@ class Chunked:
             chunks = (worth, lambda: with_kernels(_chunked(nest, ctx, stream, count)))
             return first_of([chunks, (True, lambda: _other(nest, ctx))])
 
-        rows = stream.scatter if isinstance(stream, _RowStream) and not self.always else None
+        rows = stream.scatter if isinstance(stream, _RowStream) and not always else None
         # one thread may be best for narrow rows otherwise, sorted or not
         stmt = ways(worth) if rows is None or rows.narrow else _unless_sorted(rows, worth, ways)
         return stmt if nest.check is None else Checked(stmt)

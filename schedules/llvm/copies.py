@@ -16,13 +16,11 @@ from gscompile.ir.nests import MapNest, Nest, fail
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.cells import with_check
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.choices import COPIED_AHEAD, COPIED_BYTES_AHEAD, COPIED_TOGETHER, STORES
 from gscompile.schedules.llvm.costs import Facts, copied_from_rows, leaves_caches
 from gscompile.schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
 from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
-    COPY_BLOCK,
-    COPY_PREFETCH_BYTES,
-    COPY_PREFETCH_DISTANCE,
     L2_BYTES,
     SHORT_ROW_BYTES,
 )
@@ -54,7 +52,8 @@ class Copies:
         copy = _Rows(nest, ctx, outer, inner)
         if copied(copy.element(copy.cell(T.var("r")))) is None:
             return None  # an axis of extent 0 is indexed: no index is safe
-        if not self.always and isinstance(width, int) and isinstance(row, int) and row < SHORT_ROW_BYTES:
+        always = self.always or ctx.forced(self.name)
+        if not always and isinstance(width, int) and isinstance(row, int) and row < SHORT_ROW_BYTES:
             decision = copied_from_rows(ctx, nest.name, copy.facts, width)
             if ctx.least(decision, "copied rows") is not True:
                 return None
@@ -71,6 +70,16 @@ class _Rows:
     inner: Shape
 
     @property
+    def together(self) -> int:
+        """Rows whose places are found together."""
+        return int(self.ctx.choose(COPIED_TOGETHER))
+
+    @property
+    def ahead(self) -> int:
+        """Rows between prefetching one and copying it."""
+        return int(self.ctx.choose(COPIED_AHEAD))
+
+    @property
     def facts(self) -> Facts:
         """What their time depends on; of a tensor whose size only a call tells, what is assumed."""
         table = T.constant_value(T.size_of(self.source(self.cell(T.var("r"))).source[0]))
@@ -81,7 +90,7 @@ class _Rows:
     def copy_range(self, lo: Expr, hi: Expr) -> Stmt:
         """Rows ``[lo, hi)``."""
         # where the rows of a block begin in the source, in bytes, and those prefetched meanwhile; -1: to be filled
-        places = T.buffer("place", [COPY_BLOCK + COPY_PREFETCH_DISTANCE], "int64", align=64)
+        places = T.buffer("place", [self.together + self.ahead], "int64", align=64)
         flag = Flag(self.nest.check)
 
         def block(begin: Expr) -> Stmt:
@@ -91,10 +100,10 @@ class _Rows:
             def known(n: Expr) -> Stmt:
                 return T.seq(self.each_row(begin, n, resolve), self.copies(places, begin, n))
 
-            return T.let("known", T.minimum(hi - begin, T.const(COPY_BLOCK + COPY_PREFETCH_DISTANCE)), known)
+            return T.let("known", T.minimum(hi - begin, T.const(self.together + self.ahead)), known)
 
-        blocks = T.quotient(hi - lo + (COPY_BLOCK - 1), T.const(COPY_BLOCK))
-        loop = T.for_(blocks, lambda b: T.let("begin", lo + b * COPY_BLOCK, block), "block")
+        blocks = T.quotient(hi - lo + (self.together - 1), T.const(self.together))
+        loop = T.for_(blocks, lambda b: T.let("begin", lo + b * self.together, block), "block")
         copy = T.seq(T.allocate(places), flag.around(loop), store_fence())
         some = None if self.nest.check is None else self.some()
         if self.nest.check is None or some is None:
@@ -135,15 +144,20 @@ class _Rows:
         """The rows of a block; ``known`` is how many of them, and of those after it, the list names."""
         nbytes, start = self.nbytes, T.address_of(self.nest.out, *(T.const(0) for _ in self.nest.shape))
         buf, _ = self.source(self.cell(T.var("r"))).source
-        non_temporal = leaves_caches(self.ctx, product(self.nest.shape) * self.nest.dtype.itemsize, T.size_of(buf))
+        written = product(self.nest.shape) * self.nest.dtype.itemsize
+        stores = self.ctx.choose(STORES)
+        by_size = stores == STORES.default
+        non_temporal = (
+            leaves_caches(self.ctx, written, T.size_of(buf)) if by_size else T.const(stores == "non-temporal", "bool")
+        )
 
         def loop(copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
             def one(k: Expr) -> Stmt:
-                later = self.address(T.load(places, T.minimum(k + COPY_PREFETCH_DISTANCE, known - 1)))
-                prefetch = prefetch_row(later, T.minimum(nbytes, T.const(COPY_PREFETCH_BYTES)))
+                later = self.address(T.load(places, T.minimum(k + self.ahead, known - 1)))
+                prefetch = prefetch_row(later, T.minimum(nbytes, T.const(self.ctx.choose(COPIED_BYTES_AHEAD))))
                 return T.seq(prefetch, T.let("from", T.load(places, k), lambda place: self.row(begin + k, place, copy)))
 
-            return T.for_(T.minimum(known, T.const(COPY_BLOCK)), one, "row")
+            return T.for_(T.minimum(known, T.const(self.together)), one, "row")
 
         rows = loop(lambda to, source: copy_row(to, source, nbytes, non_temporal))
         if T.constant_value(nbytes) is not None:

@@ -18,7 +18,8 @@ from gscompile.errors import ShapeError
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, dim_max, dim_min
 from gscompile.ir.tir import Expr
-from gscompile.schedules.decisions import THREADS, Condition, Decision
+from gscompile.schedules.decisions import ONE_BY_ONE, THREADS, Condition, Decision
+from gscompile.schedules.llvm.choices import GRAIN
 from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.numbers import (
     CELL_PS,
@@ -284,9 +285,9 @@ def grouped(ctx: Context, name: str, f: Facts, way: str, chunks: Dim) -> Decisio
 
     def estimates() -> dict[str, Dim]:
         group = {"privatised": privatised, "chunked": chunked}[way](f, REFERENCE, chunks, cores)
-        return {way: group, "one by one": dim_min(in_order(f, REFERENCE), index_scan(f, REFERENCE, cores))}
+        return {way: group, ONE_BY_ONE: dim_min(in_order(f, REFERENCE), index_scan(f, REFERENCE, cores))}
 
-    return _decided(ctx, name, f.listed() | {"chunks": chunks}, estimates, "one by one")
+    return _decided(ctx, name, f.listed() | {"chunks": chunks}, estimates, ONE_BY_ONE)
 
 
 def slabs(ctx: Context, name: str, f: Facts, cells: Dim, run_bytes: Dim) -> Decision:
@@ -300,7 +301,7 @@ def slabs(ctx: Context, name: str, f: Facts, cells: Dim, run_bytes: Dim) -> Deci
 
 
 def shared(ctx: Context, work: Dim, nest: str = "") -> Condition:
-    """Whether all threads do so many simple operations, whose launch pays from :data:`SERIAL_WORK` on, however many they are.
+    """Whether all threads do so many simple operations, whose launch pays from :data:`SERIAL_WORK` on, or what was chosen.
 
     Args:
         nest: whose decision that is; none of one that is part of another way.
@@ -312,7 +313,7 @@ def shared(ctx: Context, work: Dim, nest: str = "") -> Condition:
 
     if nest:
         _decided(ctx, nest, {"operations": work}, estimates, "all threads")
-    return pays(ctx, (work, SERIAL_WORK))
+    return pays(ctx, (work, ctx.choose(GRAIN) if nest else SERIAL_WORK))
 
 
 def _decided(

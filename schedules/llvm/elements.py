@@ -15,15 +15,14 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import first_of
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.choices import INDICES_AHEAD, PACKED_TOGETHER, PICKED_TOGETHER
 from gscompile.schedules.llvm.costs import Facts, both, pays, picked_from_columns
 from gscompile.schedules.llvm.kernels import prefetch_lines, prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
-    INDEX_PREFETCH_DISTANCE,
     LINE_BYTES,
     MAX_PICKED_LINES,
     MIN_PICKED_LINES,
     PACKED_COLUMNS,
-    PICK_BLOCK,
     packed_bytes,
 )
 from gscompile.schedules.llvm.ranges import Share, always_shared, over_box, shared_range
@@ -88,14 +87,16 @@ class _PickedRows:
         later = unravel(T.minimum(r + 1, hi - 1), outer, self.ctx.sizes)
         there, at = self.nest.loads([*later, T.const(0)])[self.number]
 
+        together = self.ctx.choose(PICKED_TOGETHER)
+
         def block(p: Expr) -> Stmt:
-            begin = p * PICK_BLOCK
+            begin = p * together
             line = T.address_of(there, *at[:-1], p * self.lines * self.per_line)
-            end = T.minimum(begin + PICK_BLOCK, picks)
+            end = T.minimum(begin + together, picks)
             loop = T.for_range(begin, end, lambda i: part.cell([*c, i]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
-        return T.for_(T.quotient(picks + (PICK_BLOCK - 1), T.const(PICK_BLOCK)), block, "block")
+        return T.for_(T.quotient(picks + (together - 1), T.const(together)), block, "block")
 
 
 def picked_row(nest: MapNest) -> int | None:
@@ -144,12 +145,14 @@ class PackedColumns:
         if len(shape) < len(extents):
             return None
         deep = shape[axis]
-        fitting = [b for b in PACKED_COLUMNS if not isinstance(deep, int) or deep * b * itemsize <= near]
+        most: int = ctx.choose(PACKED_TOGETHER)
+        widths = [most, *(b for b in PACKED_COLUMNS if b < most)]
+        fitting = [b for b in widths if not isinstance(deep, int) or deep * b * itemsize <= near]
         if not fitting:
             return None
         columns = _PackedColumns(nest, ctx, axis, fitting[0], source, T.dtype_of(found.load))
         worth = pays(ctx, (near - deep * (columns.block * itemsize), 0))
-        if not self.always:
+        if not (self.always or ctx.forced(self.name)):
             cells, blocks = product(shape), product(columns.blocks)
             facts = Facts(product(nest.shape), itemsize, cells * itemsize, nest.dtype.name)
             worth = both(worth, ctx.least(picked_from_columns(ctx, nest.name, facts, cells, blocks), "packed"))
@@ -216,7 +219,7 @@ class _Block:
         rows = self.columns.ctx.sizes(self.columns.nest.shape[self.columns.axis])
 
         def row(r: Expr) -> Stmt:
-            later = T.minimum(r + INDEX_PREFETCH_DISTANCE, rows - 1)
+            later = T.minimum(r + self.columns.ctx.choose(INDICES_AHEAD), rows - 1)
             return T.seq(*self.prefetch(later), T.for_(width, lambda j: self.pick(r, j), "j"))
 
         return T.seq(self.pack(width), T.for_(rows, row, "r"))

@@ -17,10 +17,10 @@ from gscompile.ir.dims import INT64_MAX
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.choices import ROWS_AHEAD
 from gscompile.schedules.llvm.numbers import (
     LISTED_BLOCKS,
     POINT_BLOCK,
-    ROW_PREFETCH_DISTANCE,
     SPAN_EVERY,
     resident_bytes,
 )
@@ -149,7 +149,8 @@ class IndexScan:
 
     def step(self, begin: Expr, j: Expr) -> Stmt:
         """Add a point of the list, and prefetch for a later one."""
-        later = T.minimum(j + ROW_PREFETCH_DISTANCE, T.load(self.length, T.const(0)) - 1)
+        s = self.into.scatter
+        later = T.minimum(j + s.ctx.choose(ROWS_AHEAD), T.load(self.length, T.const(0)) - 1)
         prefetch = self.entry("later", begin, later, self.into.prefetch)
         return T.seq(prefetch, self.entry("now", begin, j, self.into.add))
 

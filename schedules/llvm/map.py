@@ -8,8 +8,9 @@ from gscompile.ir import tir as T
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.llvm.cells import map_share, with_check
+from gscompile.schedules.llvm.choices import PICKED_TOGETHER, VECTORS_AHEAD
 from gscompile.schedules.llvm.kernels import prefetch_lines, with_kernels
-from gscompile.schedules.llvm.numbers import LINE_BYTES, PICK_BLOCK, VECTOR_LANE_BYTES, VECTOR_PREFETCH_DISTANCE
+from gscompile.schedules.llvm.numbers import LINE_BYTES, VECTOR_LANE_BYTES
 from gscompile.schedules.llvm.ranges import over_box, shared_range
 from gscompile.schedules.rule import Checked, Context
 
@@ -74,15 +75,16 @@ class _Prefetched:
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The cells ``[lo, hi)``."""
         part = map_share(self.nest)
-        lines = T.const(max(1, PICK_BLOCK * self.nbytes // LINE_BYTES))
+        together, ahead = self.ctx.choose(PICKED_TOGETHER), self.ctx.choose(VECTORS_AHEAD)
+        lines = T.const(max(1, together * self.nbytes // LINE_BYTES))
 
         def block(begin: Expr) -> Stmt:
-            buf, at = self.nest.loads([begin + VECTOR_PREFETCH_DISTANCE])[self.number]
-            cells = T.for_range(begin, T.minimum(begin + PICK_BLOCK, hi), lambda c: part.cell([c]), "c")
+            buf, at = self.nest.loads([begin + ahead])[self.number]
+            cells = T.for_range(begin, T.minimum(begin + together, hi), lambda c: part.cell([c]), "c")
             return T.seq(prefetch_lines(T.address_of(buf, *at), lines), cells)
 
-        blocks = T.quotient(hi - lo + (PICK_BLOCK - 1), T.const(PICK_BLOCK))
-        return part.around(T.for_(blocks, lambda b: T.let("begin", lo + b * PICK_BLOCK, block), "block"))
+        blocks = T.quotient(hi - lo + (together - 1), T.const(together))
+        return part.around(T.for_(blocks, lambda b: T.let("begin", lo + b * together, block), "block"))
 
 
 def of_neighbours(nest: MapNest) -> bool:

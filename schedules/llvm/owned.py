@@ -20,6 +20,7 @@ from gscompile.ir.tir import Expr, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.base_copy import base_source, copy_base
+from gscompile.schedules.llvm.choices import ROWS_AHEAD
 from gscompile.schedules.llvm.costs import one_by_one, pays
 from gscompile.schedules.llvm.index_scan import IndexScan
 from gscompile.schedules.llvm.kernels import with_kernels
@@ -27,7 +28,6 @@ from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
     FETCHED_LINE_WORK,
     LINE_BYTES,
-    ROW_PREFETCH_DISTANCE,
     SERIAL_WORK,
 )
 from gscompile.schedules.llvm.partition import Partition
@@ -170,7 +170,7 @@ class _Rows:
         s = self.scatter
 
         def step(j: Expr) -> Stmt:
-            later = point(T.minimum(j + ROW_PREFETCH_DISTANCE, last - 1))
+            later = point(T.minimum(j + s.ctx.choose(ROWS_AHEAD), last - 1))
             prefetch = self.into.prefetch(later, s.target(later)[0])
             return T.seq(prefetch, T.let("p", point(j), take))
 

@@ -18,18 +18,17 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import first_of
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.choices import ACCUMULATORS, CHUNKS, STREAMED_TOGETHER
 from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays
 from gscompile.schedules.llvm.kernels import prefetch_lines, with_kernels
 from gscompile.schedules.llvm.numbers import (
     ACCUMULATOR_WAYS,
     LINE_BYTES,
-    MAX_CHUNKS,
     MIN_CHUNKS,
     PARALLEL_POINTS,
     POINT_BLOCK,
     POINTS_PER_CELL,
     PRIVATISED_CELLS,
-    STREAM_BLOCK,
     SUM_TILE,
 )
 from gscompile.schedules.llvm.owned import OwnedRows
@@ -54,7 +53,7 @@ class Privatised:
         s = RowScatter.of(nest, ctx)
         if s is None or not separable(nest, ctx) or s.width != 1:
             return None
-        count = chunk_count(s.points, s.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
+        count = chunk_count(s.points, s.rows, POINTS_PER_CELL, MIN_CHUNKS, ctx.choose(CHUNKS))
         fits = pays(ctx, (count, MIN_CHUNKS), (s.points, PARALLEL_POINTS), (PRIVATISED_CELLS - s.rows, 0))
         if fits is False:
             return None
@@ -86,8 +85,13 @@ class _Chunks:
     def of(s: RowScatter, count: Dim) -> _Chunks:
         partials = s.ctx.workspace(f"{s.nest.name}_partials", (count, s.rows), s.acc)
         # floats keep the last of two equal zeros, and the first NaN: in the order of the points
-        ways = 1 if s.reduction.idempotent and not s.acc.is_integer else ACCUMULATOR_WAYS
+        ways = 1 if s.reduction.idempotent and not s.acc.is_integer else s.ctx.choose(ACCUMULATORS)
         return _Chunks(s, count, partials, ways)
+
+    @property
+    def together(self) -> int:
+        """Points between two prefetches."""
+        return int(self.scatter.ctx.choose(STREAMED_TOGETHER))
 
     @property
     def cells(self) -> Expr:
@@ -175,11 +179,12 @@ class _Private:
 
     def block(self, flag: Flag, begin: Expr, n: Expr) -> Stmt:
         """The points ``[begin, begin + n)``: first where they go, then their additions, so many between two prefetches."""
-        whole = T.floordiv(n, T.const(STREAM_BLOCK))
+        together = self.chunks.together
+        whole = T.floordiv(n, T.const(together))
         return T.seq(
             T.for_(n, lambda k: self.resolve(flag, begin, k), "k"),
             T.for_(whole, lambda j: self.group(begin, j), "group"),
-            T.for_range(whole * STREAM_BLOCK, n, lambda k: self.add(begin, k, T.const(0)), "k"),
+            T.for_range(whole * together, n, lambda k: self.add(begin, k, T.const(0)), "k"),
         )
 
     def resolve(self, flag: Flag, begin: Expr, k: Expr) -> Stmt:
@@ -199,16 +204,16 @@ class _Private:
         return T.store(self.totals, [at], s.combine(T.load(self.totals, at), s.source(begin + k, s.no_window)))
 
     def group(self, begin: Expr, j: Expr) -> Stmt:
-        """STREAM_BLOCK points, and a prefetch of what a later block reads."""
-        s = self.chunks.scatter
+        """Points between two prefetches, and a prefetch of what a later block reads."""
+        s, together = self.chunks.scatter, self.chunks.together
         prefetches = [
-            prefetch_lines(T.address_of(buf, *at), T.const(max(1, STREAM_BLOCK * itemsize // LINE_BYTES)))
-            for buf, at, itemsize in streams(s.nest, s.grid(begin + j * STREAM_BLOCK + POINT_BLOCK))
+            prefetch_lines(T.address_of(buf, *at), T.const(max(1, together * itemsize // LINE_BYTES)))
+            for buf, at, itemsize in streams(s.nest, s.grid(begin + j * together + POINT_BLOCK))
         ]
 
         def unrolled(q: Expr) -> Stmt:
-            first = j * STREAM_BLOCK + q * ACCUMULATOR_WAYS
+            first = j * together + q * ACCUMULATOR_WAYS
             turns = range(ACCUMULATOR_WAYS)
             return T.seq(*(self.add(begin, first + k, T.const(k % self.chunks.ways)) for k in turns))
 
-        return T.seq(*prefetches, T.for_(STREAM_BLOCK // ACCUMULATOR_WAYS, unrolled, "q"))
+        return T.seq(*prefetches, T.for_(together // ACCUMULATOR_WAYS, unrolled, "q"))

@@ -10,8 +10,9 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.decisions import Condition
+from gscompile.schedules.llvm.choices import INNER, TILE
 from gscompile.schedules.llvm.costs import shared
-from gscompile.schedules.llvm.numbers import AXIS_BLOCK, INNER_CELLS, VECTOR_CELLS
+from gscompile.schedules.llvm.numbers import VECTOR_CELLS
 from gscompile.schedules.loops import nested, unravel
 from gscompile.schedules.rule import Context
 
@@ -129,12 +130,13 @@ def _units(ctx: Context, shape: Sequence[Dim], scattered: bool) -> _Units:
     split = len(shape) - 1  # axes [split, rank) are the inner loops
     if split == 0:
         return _Units(shape[0], "c0", lambda i, cell: cell([i]))
-    while split > 1 and _small(shape[split:]):
+    while split > 1 and _small(shape[split:], ctx.choose(INNER)):
         split -= 1
     outer, inner = list(shape[:split]), list(shape[split:])
+    tile = ctx.choose(TILE)
     cells = product(inner[1:])  # a number, where there are any
-    if isinstance(cells, int) and (not isinstance(inner[0], int) or inner[0] * cells > 4 * AXIS_BLOCK):
-        return _blocks(ctx, outer, inner, AXIS_BLOCK // max(cells, 1), scattered and _vectors(cells))
+    if isinstance(cells, int) and (not isinstance(inner[0], int) or inner[0] * cells > 4 * tile):
+        return _blocks(ctx, outer, inner, tile // max(cells, 1), scattered and _vectors(cells))
     hide = scattered and _vectors(product(inner))
 
     def row(r: Expr, cell: CellBody) -> Stmt:
@@ -169,6 +171,6 @@ def _vectors(cells: Dim) -> bool:
     return isinstance(cells, int) and cells >= VECTOR_CELLS
 
 
-def _small(shape: Sequence[Dim]) -> bool:
+def _small(shape: Sequence[Dim], enough: int) -> bool:
     cells = product(shape)
-    return isinstance(cells, int) and cells < INNER_CELLS
+    return isinstance(cells, int) and cells < enough

@@ -17,11 +17,9 @@ from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.folds import accumulators, fold_step
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.choices import CHAINS, FOLDED_AHEAD, REGISTERS
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
-    ACCUMULATOR_REGISTERS,
-    FOLD_CHAINS,
-    FOLD_PREFETCH_DISTANCE,
     MIN_COLUMNS,
     PREFETCHED_TENSORS,
     resident_bytes,
@@ -49,7 +47,7 @@ class Columns:
         checks = nest.check is not None and rows_share_an_index(nest)
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
-            prefetch = Prefetch(nest, gathered, first, later, count) if gathered else None
+            prefetch = Prefetch(nest, gathered, first, later, count, ctx.choose(FOLDED_AHEAD)) if gathered else None
             folds = side_by_side(nest, first, width, count, prefetch)
             return where_valid(nest, first, folds) if checks else folds
 
@@ -69,7 +67,7 @@ class Folds:
         if not nest.shape:
             return chains(nest, [[]])
         # Of several accumulators, the code for many chains is long and takes long to compile.
-        width = FOLD_CHAINS // len(nest.initial) ** 2 if same_ranges(nest) else 1
+        width = max(ctx.choose(CHAINS) // len(nest.initial) ** 2, 1) if same_ranges(nest) else 1
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
             def cell(k: Expr | int) -> list[Expr]:
@@ -84,14 +82,14 @@ class Folds:
 
 
 def tile_width(nest: ReduceNest, ctx: Context) -> int:
-    """How many folds have their accumulators in :data:`ACCUMULATOR_REGISTERS` vector registers: a power of two.
+    """How many folds have their accumulators in :data:`~gscompile.schedules.llvm.choices.REGISTERS`: a power of two.
 
     Half as many where the number of columns is known only at run time, so that fewer of them are left over.
     """
-    fit = ACCUMULATOR_REGISTERS * ctx.target.vector_bytes // sum(d.itemsize for d, _ in nest.initial)
+    fit = ctx.choose(REGISTERS) * ctx.target.vector_bytes // sum(d.itemsize for d, _ in nest.initial)
     if not isinstance(nest.shape[-1], int):
         fit //= 2
-    return 1 << (fit.bit_length() - 1)
+    return 1 << max(int(fit).bit_length() - 1, 0)
 
 
 def same_ranges(nest: ReduceNest) -> bool:
@@ -214,6 +212,7 @@ class Prefetch:
         first: the tile's first cell.
         later: the first cells of tiles that come later.
         count: the tile's cells.
+        ahead: rows between prefetching one and folding it.
     """
 
     nest: ReduceNest
@@ -221,6 +220,7 @@ class Prefetch:
     first: list[Expr]
     later: Later
     count: Expr
+    ahead: int
 
     def loops(self, step: Callable[[list[Expr]], Stmt]) -> Stmt:
         """The loops over a tile's rows, with prefetches."""
@@ -235,7 +235,7 @@ class Prefetch:
         """Boxes of several axes: rows ahead on the innermost."""
 
         def row(r: list[Expr]) -> Stmt:
-            later = T.minimum(r[-1] + FOLD_PREFETCH_DISTANCE, ranges[-1][1] - 1)
+            later = T.minimum(r[-1] + self.ahead, ranges[-1][1] - 1)
             return T.seq(self._rows(self.first, [*r[:-1], later]), step(r))
 
         return over_reduced(self.nest, self.first, row)
@@ -245,7 +245,7 @@ class Prefetch:
 
         def loops(names: list[Expr]) -> Stmt:
             def row(r: list[Expr]) -> Stmt:
-                later = T.minimum(r[0] + FOLD_PREFETCH_DISTANCE, T.maximum(names[0], r[0]))
+                later = T.minimum(r[0] + self.ahead, T.maximum(names[0], r[0]))
                 return T.seq(self._rows(self.first, [later]), step(r))
 
             return over_reduced(self.nest, self.first, row)
@@ -255,7 +255,7 @@ class Prefetch:
 
     def _halves(self, extent: Expr, step: Callable[[list[Expr]], Stmt]) -> Stmt:
         """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each."""
-        tiles, more = _quotient(FOLD_PREFETCH_DISTANCE, extent)
+        tiles, more = _quotient(self.ahead, extent)
 
         def half(second: Expr) -> Stmt:
             here, there = self.later(tiles), self.later(tiles + 1)

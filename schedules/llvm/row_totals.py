@@ -16,6 +16,7 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.check import Flag
+from gscompile.schedules.llvm.choices import ALONE_AHEAD, RUNS
 from gscompile.schedules.llvm.kernels import prefetch_row
 from gscompile.schedules.llvm.numbers import (
     LARGE_BYTES,
@@ -116,6 +117,8 @@ class RowTotals:
         s, zero = self.scatter, T.const(0)
         if not self.scatter.narrow:
             return body(False)
+        if (given := s.ctx.choose(RUNS)) != RUNS.default:
+            return body(given == "yes")
         points = s.ctx.sizes(s.points)
         equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(points, T.const(RUN_SAMPLES + 1))
 
@@ -188,12 +191,16 @@ class RowTotals:
             runs: whether runs are worth looking for.
         """
         s = self.scatter
-        flag = Flag(s.nest.check)
+        flag, distance = Flag(s.nest.check), s.ctx.choose(ALONE_AHEAD)
+        if distance == ALONE_AHEAD.default:
+            distance = ROW_PREFETCH_DISTANCE if self.far else 0
+
+        def ahead(p: Expr) -> Stmt:
+            later = T.minimum(p + distance, last - 1)
+            return self.prefetch(later, s.target(later)[0])
 
         def point(p: Expr, add: Adding) -> Stmt:
-            later = T.minimum(p + ROW_PREFETCH_DISTANCE, last - 1)
-            ahead = self.prefetch(later, s.target(later)[0]) if self.far else None
-            return T.seq(flag.test(s.grid(p)), ahead, self.taken(p, add))
+            return T.seq(flag.test(s.grid(p)), ahead(p) if distance else None, self.taken(p, add))
 
         def every(add: Adding) -> Stmt:
             return T.for_range(first, last, lambda p: point(p, add), "p")

@@ -1,0 +1,129 @@
+"""``gscompile tune MODEL``: the choices with which an ONNX model, or graphs of a script, run fastest here."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import Any
+
+from gscompile.commands.compile import builders, shape_of, shortened, target_of
+from gscompile.errors import ArgumentError, GSError
+
+HELP = (
+    "find the schedules with which a model's gathers and scatters run fastest here, for indices like those it will get"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The model, the indices, and how long."""
+    parser.add_argument(
+        "model", nargs="?", help="an ONNX model, or SCRIPT.py:FUNCTION, which returns a Builder or several"
+    )
+    parser.add_argument(
+        "--indices",
+        metavar="[INPUT=]HOW",
+        action="append",
+        default=[],
+        help="uniform, zipf:1.1, sorted, permutation, blocked:64, constant, runs:32; of an input also FILE.npy, FILE.npz:NAME or "
+        "FILE.parquet:COLUMN; several without an input are tuned for one after the other",
+    )
+    parser.add_argument("--size", metavar="NAME=N", action="append", default=[], help="a number for a symbolic size")
+    parser.add_argument(
+        "--shape", metavar="INPUT=N,M,..", action="append", default=[], help="a shape that stands for the model's"
+    )
+    parser.add_argument("--name", help="the name of the graph; by default the model's")
+    parser.add_argument("--target", default="llvm", help="llvm (this CPU), or attributes as JSON")
+    parser.add_argument("--trials", type=int, default=64, help="of each graph and distribution (%(default)s)")
+    parser.add_argument("--time", type=float, metavar="SECONDS", help="that all of it may take, about")
+    parser.add_argument(
+        "--database", metavar="FILE", default="tuned.jsonl", help="where trials and winners are kept (%(default)s)"
+    )
+    parser.add_argument(
+        "--merge", metavar="FILE", action="append", default=[], help="first add what another database has"
+    )
+    parser.add_argument("--search", default="optuna", help="optuna, random or exhaustive (%(default)s)")
+    parser.add_argument(
+        "--suite", type=int, metavar="N", help="instead of a model: so many workloads of gscompile bench's sample"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of arrays, of the search, of --suite (%(default)s)")
+    parser.add_argument("--report", metavar="FILE", help="write a page of HTML")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Tune, print and save.
+
+    Raises:
+        GSError: an option makes no sense.
+    """
+    from gscompile.compiler.tuned import Database
+
+    if options.merge:
+        database = Database(options.database)
+        print(f"{options.database}: {database.merge(*options.merge)} records added")
+        for problem in database.problems:
+            print(f"skipped: {problem}", file=sys.stderr)
+    if options.model is None and options.suite is None:
+        if options.merge:
+            return 0
+        raise ArgumentError("tune: a model is needed, or --suite")
+    from gscompile.tuning.report import write_report
+    from gscompile.tuning.suite import Entry, sampled, tune_all
+
+    sizes, everywhere, by_input = sizes_of(options.size), *indices_of(options.indices)
+    if options.suite is not None:
+        entries = sampled(options.suite, options.seed)
+    else:
+        try:
+            found = builders(options, dict(shape_of(s) for s in options.shape))
+        except GSError as e:
+            print(f"gscompile: tune: {options.model}: {e}", file=sys.stderr)
+            return 1
+        entries = [Entry(b, each, sizes) for b in found for each in indices_for(everywhere, by_input)]
+    results = []
+    for result in tune_all(
+        entries,
+        target_of(options.target),
+        trials=options.trials,
+        time=options.time,
+        database=options.database,
+        search=options.search,
+        progress=not options.quiet,
+        seed=options.seed,
+    ):
+        print(result, flush=True)
+        results.append(result)
+    if options.report is not None:
+        print(f"wrote {write_report(results, options.report)}")
+    return 130 if any(r.interrupted for r in results) else 0
+
+
+def indices_of(given: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The distributions for all inputs, and those of one."""
+    everywhere, by_input = [], {}
+    for text in given:
+        name, equals, spec = text.partition("=")
+        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
+            by_input[name] = spec
+        else:
+            everywhere.append(text)
+    return everywhere, by_input
+
+
+def indices_for(everywhere: list[str], by_input: dict[str, str]) -> list[Any]:
+    """What to tune for, one after the other."""
+    if by_input and everywhere:
+        raise ArgumentError("tune: --indices: for all inputs, or for some by name")
+    return [by_input] if by_input else list(everywhere) or [None]
+
+
+def sizes_of(given: list[str]) -> dict[str, int]:
+    """Sizes by name."""
+    found = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        if not re.fullmatch("[0-9]{1,18}", number):
+            raise ArgumentError(f"tune: --size: NAME=N is needed; got {shortened(text)}")
+        found[name] = int(number)
+    return found

@@ -1,0 +1,341 @@
+"""Tuning: candidates are asked for, built in the background, compared, timed, and the best ones timed again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time as clock
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from gscompile.build import Module
+from gscompile.compiler.targets import resolve
+from gscompile.compiler.tuned import TRIAL, WINNER, Database, Key, Record, key_of, named, numbered
+from gscompile.errors import ArgumentError, TargetError
+from gscompile.frontend.builder import Builder
+from gscompile.ir.graph import Graph
+from gscompile.runtime.threads import available_cores, get_num_threads
+from gscompile.tuning.candidates import Candidate, Space
+from gscompile.tuning.indices import sizes_of, specs_of, text_of
+from gscompile.tuning.processes import Process
+from gscompile.tuning.progress import Progress, Tell, shown
+from gscompile.tuning.report import write_report
+from gscompile.tuning.result import Trial, Tuned
+from gscompile.tuning.search import Search, search_of
+from gscompile.tuning.worker import Answer, Build, Job, Measure, MeasureAgain, Prepare
+
+BUILD_S = 120.0
+"""For a build."""
+PATIENCE_S, PATIENCE = 10.0, 300.0
+"""For a measurement: at least so many seconds, and so many times what the default takes."""
+AGAIN = 3
+"""How many of the best are measured again."""
+MOST_BUILDERS = 8
+"""Processes that build, at most: each takes some 200 MB."""
+LEAST_GAIN = 1.02
+"""What is not faster by so much is not better, however sure that is."""
+FRESH = 1_000_003
+"""Added to the seed of the arrays on which they are."""
+
+
+def tune(
+    source: Builder | Graph | Module,
+    target: Any = "llvm",
+    *,
+    indices: Any = None,
+    sizes: Mapping[str, int] | None = None,
+    trials: int = 64,
+    time: float | None = None,
+    database: str | PathLike[str] | None = None,
+    search: str = "optuna",
+    rules: Sequence[Any] = (),
+    deterministic: bool = False,
+    progress: bool | Tell = True,
+    seed: int = 0,
+    report: str | PathLike[str] | None = None,
+) -> Tuned:
+    """Find the choices with which a graph runs fastest on this machine, for indices like those that it will get.
+
+    Args:
+        source: what to tune.
+        target: ``"llvm"``, or attributes of a CPU target that runs here.
+        indices: how indices are distributed: ``uniform`` (by default), ``zipf:1.1``, ``sorted``, ``permutation``, ``blocked:64``,
+            ``constant``, ``runs:32``; for all inputs that index others, or by name of an input.  There also an array, or a file:
+            ``FILE.npy``, ``FILE.npz:NAME``, ``FILE.parquet:COLUMN``.
+        sizes: a number for each symbolic size.
+        trials: how many candidates to try, those of earlier runs in the database among them.
+        time: seconds after which no other one is tried.
+        database: a file that trials and the winner are added to, and that earlier ones are read from.
+        search: ``optuna``, ``random`` or ``exhaustive``.
+        rules, deterministic: as for :meth:`gscompile.frontend.builder.Builder.build`.
+        progress: whether to show how far it is, where that can be seen; or a function that is called with a
+            :class:`gscompile.tuning.progress.Progress`.
+        seed: of arrays and of the search.
+        report: a page of HTML to write: trials over time, what each choice contributes, the winner's TIR beside the default's.
+
+    Raises:
+        ArgumentError: indices, sizes or options make no sense, or the graph cannot be called.  TargetError: the target is no CPU
+        that runs here.  MissingExtraError: the extra ``tune`` is not installed.
+    """
+    graph = (
+        source.graph()
+        if isinstance(source, Builder)
+        else source._recipe.graph
+        if isinstance(source, Module)
+        else source
+    )
+    if not isinstance(graph, Graph):
+        raise ArgumentError(f"tune: a builder, a graph or a module is needed; got {type(source).__name__}")
+    if type(trials) is not int or trials < 0:
+        raise ArgumentError(f"tune: trials is an int that is not negative; got {trials!r}")
+    found = resolve(target)
+    if found.device != "cpu":
+        raise TargetError(f"tune: candidates for {found} are not measured yet: use target='llvm'")
+    found.require_device("tune")
+    specs = specs_of(graph, indices)
+    known = sizes_of(graph, sizes, specs)
+    threads = get_num_threads()
+    job = Job(graph, found, tuple(rules), deterministic, specs, known, threads)
+    space = Space.of(graph, found, rules, deterministic, known, threads)
+    numbers = {v.name: str(k) for k, v in enumerate(graph.inputs)}
+    described = {numbers[name]: text_of(spec) for name, spec in specs.items()}
+    key = replace(key_of(graph, found, deterministic, rules), indices=described, sizes=known)
+    records = None if database is None else Database(database)
+    begin = clock.monotonic()
+    run = _Run(job, key, space, search_of(search, space, seed), records, trials, begin, time, seed)
+    with shown(progress, graph.name, trials) as tell:
+        result = run.run(tell)
+    if report is not None:
+        write_report([result], report)
+    return result
+
+
+@dataclass(slots=True)
+class _Run:
+    """The state of one tuning."""
+
+    job: Job
+    key: Key
+    space: Space
+    search: Search
+    database: Database | None
+    wanted: int
+    begin: float
+    limit: float | None
+    seed: int
+    trials: list[Trial] = field(default_factory=list)
+    codes: dict[str, Trial] = field(default_factory=dict)
+    default_ms: float = 0.0
+
+    def run(self, tell: Tell) -> Tuned:
+        self.resume()
+        interrupted = False
+        cache = new_cache()
+        measurer = Process(replace(self.job, cores=self.measuring_cores()), cache, Prepare(self.seed))
+        builders = self.builders(cache)
+        try:
+            for process in (measurer, *builders):
+                process.start()
+            ready = measurer.ask(Prepare(self.seed), BUILD_S)
+            if ready.state != "ok":
+                raise ArgumentError(
+                    f"tune: {self.job.graph.name}: the default cannot be measured: {ready.state}: {ready.why}"
+                )
+            self.default_ms = ready.default_ms
+            try:
+                self.all(measurer, builders, tell)
+            except KeyboardInterrupt:
+                interrupted = True
+            return self.result(measurer, interrupted)
+        finally:
+            for process in (measurer, *builders):
+                process.stop()
+            shutil.rmtree(cache, ignore_errors=True)
+
+    def resume(self) -> None:
+        """What an earlier run has tried."""
+        for r in [] if self.database is None else self.database.records():
+            if r.kind != TRIAL or r.key != self.key:
+                continue
+            choices = named(self.job.graph, r.choices)
+            if self.space.suggestions(choices) is None:
+                continue  # of other rules, or damaged
+            self.trials.append(Trial(choices, r.state, r.ms, r.default_ms, r.ratio, r.why))
+            self.search.tell(_plain(choices), r.state, 1 / r.ratio if r.ratio else 0.0)
+
+    # -- trials
+
+    def measuring_cores(self) -> tuple[int, ...]:
+        """The cores of what is measured: as many as a call has threads."""
+        return _cores()[: self.job.threads]
+
+    def building_cores(self) -> tuple[int, ...]:
+        """The others; all where there are none."""
+        return _cores()[self.job.threads :]
+
+    @property
+    def left(self) -> bool:
+        """Whether another candidate may be tried."""
+        return self.limit is None or clock.monotonic() - self.begin < self.limit
+
+    def builders(self, cache: str) -> list[Process]:
+        """The processes that build: one for each free core, or for each core where none is free."""
+        count = min(len(self.building_cores()) or available_cores(), MOST_BUILDERS)
+        return [Process(replace(self.job, threads=1, cores=self.building_cores()), cache) for _ in range(count)]
+
+    def all(self, measurer: Process, builders: Sequence[Process], tell: Tell) -> None:
+        """Try candidates until there are enough.
+
+        Where no core is free, nothing is measured while something is built.
+        """
+        free, count = len(self.building_cores()), len(builders)
+        idle: SimpleQueue[Process] = SimpleQueue()
+        for b in builders:
+            idle.put(b)
+
+        def build(candidate: Candidate) -> Answer:
+            builder = idle.get()
+            try:
+                return builder.ask(Build(candidate), BUILD_S)
+            finally:
+                idle.put(builder)
+
+        pending: list[tuple[Candidate, Future[Answer]]] = []
+        pool = ThreadPoolExecutor(count)
+        try:
+            while True:
+                while (
+                    len(pending) < 2 * count + 2 * (not free)
+                    and len(self.trials) + len(pending) < self.wanted
+                    and self.left
+                ):
+                    candidate = self.search.ask()
+                    if candidate is None:
+                        break
+                    pending.append((candidate, pool.submit(build, candidate)))
+                if not pending:
+                    return
+                batch = pending[:1] if free else pending
+                wait([f for _, f in batch])
+                pending = pending[len(batch) :]
+                for candidate, built in batch:
+                    self.try_(candidate, built.result(), measurer)
+                    tell(self.progress())
+                    if not self.left:
+                        return
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def try_(self, candidate: Candidate, built: Answer, measurer: Process) -> None:
+        """Measure what was built, and note it."""
+        known = self.codes.get(built.code) if built.state == "ok" else None
+        if built.state != "ok":
+            found = built
+        elif known is not None:
+            state = "same" if known.state == "ok" else known.state
+            found = Answer(state, known.why, built.code, known.ms, known.default_ms, known.ratio)
+        else:
+            patience = max(PATIENCE_S, PATIENCE * self.default_ms / 1e3)
+            found = measurer.ask(Measure(candidate), patience)
+        seconds = clock.monotonic() - self.begin
+        trial = Trial(candidate, found.state, found.ms, found.default_ms, found.ratio, found.why, seconds)
+        self.trials.append(trial)
+        if built.code:
+            self.codes.setdefault(built.code, trial)
+        self.note(TRIAL, trial)
+        self.search.tell(candidate, found.state, 1 / found.ratio if found.ratio else 0.0)
+
+    def note(self, kind: str, t: Trial) -> None:
+        """Add a record to the database, if there is one."""
+        if self.database is not None:
+            choices, text = numbered(self.job.graph, t.choices), str(self.job.graph)
+            record = Record(kind, self.key, choices, t.state, t.ms, t.default_ms, t.ratio, t.why, text, clock.time())
+            self.database.append(record)
+
+    def progress(self) -> Progress:
+        """How far it is."""
+        seconds = clock.monotonic() - self.begin
+        fastest = max((t.ratio for t in self.trials if t.state == "ok"), default=1.0)
+        last = self.trials[-1]
+        return Progress(len(self.trials), self.wanted, max(fastest, 1.0), self.default_ms, seconds, self.limit, last)
+
+    # -- the winner
+
+    def result(self, measurer: Process, interrupted: bool) -> Tuned:
+        """The best, measured again on fresh arrays in turns with the default."""
+        ranked = sorted((t for t in self.trials if t.state == "ok" and t.ratio > 1), key=lambda t: -t.ratio)[:AGAIN]
+        winner, noise = Trial({}, "ok", self.default_ms, self.default_ms, 1.0), 0.0
+        if ranked:
+            answer = measurer.ask(MeasureAgain(tuple(t.choices for t in ranked), self.seed + FRESH), BUILD_S)
+            winner, noise = chosen(ranked, answer, winner)
+        if self.trials:
+            self.note(WINNER, winner)
+        names = {str(k): v.name for k, v in enumerate(self.job.graph.inputs)}
+        return Tuned(
+            self.job,
+            winner.choices,
+            winner.ratio,
+            noise,
+            winner.ms,
+            winner.default_ms,
+            tuple(self.trials),
+            clock.monotonic() - self.begin,
+            {names[k]: v for k, v in self.key.indices.items()},
+            self.job.sizes,
+            interrupted,
+            self.key,
+        )
+
+
+CACHE = "gscompile-tune-"
+
+
+def new_cache() -> str:
+    """A folder for what is built; those that processes have left behind which were killed are removed."""
+    for old in Path(tempfile.gettempdir()).glob(f"{CACHE}[0-9]*-*"):
+        owner = int(old.name.removeprefix(CACHE).partition("-")[0])
+        try:
+            os.kill(owner, 0)
+        except ProcessLookupError:
+            shutil.rmtree(old, ignore_errors=True)
+        except OSError:  # somebody else's
+            continue
+    return tempfile.mkdtemp(prefix=f"{CACHE}{os.getpid()}-")
+
+
+def chosen(ranked: Sequence[Trial], answer: Answer, default: Trial) -> tuple[Trial, float]:
+    """Of what was measured again the fastest one, if it beats the default by more than that differs from itself; and that noise.
+
+    The lower quartile of its ratio over rounds must be above the upper one of the default's to itself.
+    """
+    if answer.state != "ok":
+        return default, 0.0
+    base = np.array(answer.times["default"])
+    low, high = np.percentile(base / np.array(answer.times["again"]), [25, 75])
+    noise = float(max(high - 1, 1 - low, 0.0))
+    found = default
+    for k, t in enumerate(ranked):
+        if str(k) not in answer.times:
+            continue  # its result is wrong there
+        times = np.array(answer.times[str(k)])
+        quartile, ratio = np.percentile(base / times, [25, 50])
+        if ratio > max(found.ratio, LEAST_GAIN) and quartile > 1 + noise:
+            found = replace(t, ms=float(np.median(times)), default_ms=float(np.median(base)), ratio=float(ratio))
+    return found, noise
+
+
+def _plain(choices: Mapping[str, Mapping[str, int | str]]) -> Candidate:
+    return {nest: dict(given) for nest, given in choices.items()}
+
+
+def _cores() -> tuple[int, ...]:
+    """The cores that this process may use; none where the system does not tell."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()

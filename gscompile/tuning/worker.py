@@ -1,0 +1,241 @@
+"""The processes that candidates are built and measured in, which may crash or hang.
+
+The process answers one request after the other, on a connection whose file descriptor it is given.  What it builds is kept in a
+disk cache of the tuning's own, where another process finds it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gscompile.bench.timing import interleaved, time_calls, timer
+from gscompile.bench.workload import TOLERANCE
+from gscompile.build import Module, Recipe, made
+from gscompile.compiler.targets import Target
+from gscompile.errors import GSError
+from gscompile.ir import tir as T
+from gscompile.ir.graph import Graph
+from gscompile.runtime.threads import set_num_threads
+from gscompile.schedules import Choices
+from gscompile.tuning.indices import Spec, arrays
+
+ROUNDS, SLICE_MS = 5, 6.0
+AGAIN_ROUNDS, AGAIN_SLICE_MS = 15, 10.0
+HOPELESS = 3.0
+"""A candidate whose call takes so many times the default's is not timed further."""
+NOTICED_MS = 0.02
+"""And this much longer: what one call of less takes says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is tuned: everything but the choices.
+
+    Attributes:
+        cores: that the process may use; all of them if empty.
+    """
+
+    graph: Graph
+    target: Target
+    rules: tuple[Any, ...]
+    deterministic: bool
+    specs: Mapping[str, Spec]
+    sizes: Mapping[str, int]
+    threads: int
+    cores: tuple[int, ...] = ()
+
+    def recipe(self, choices: Choices) -> Recipe:
+        return Recipe(self.graph, self.rules, self.deterministic, self.target, choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A request: compile a candidate."""
+
+    choices: Choices
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """A request: draw arrays, and compute the default's result."""
+
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A request: compare a candidate's result, and time it in turns with the default."""
+
+    choices: Choices
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureAgain:
+    """A request: time candidates on fresh arrays, with the default twice."""
+
+    candidates: tuple[Choices, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Of any request.
+
+    Attributes:
+        state: of a record.
+        why: what went wrong.
+        code: a hash of what was built.
+        ms, default_ms, ratio: medians.
+        times: milliseconds by contender and round.
+    """
+
+    state: str
+    why: str = ""
+    code: str = ""
+    ms: float = 0.0
+    default_ms: float = 0.0
+    ratio: float = 0.0
+    times: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+Request: TypeAlias = "Build | Prepare | Measure | MeasureAgain"
+
+
+class Worker:
+    """Answers requests about one job."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.inputs: list[Any] = []
+        self.want: list[Any] = []
+        self.default: Callable[[], Any] = lambda: None
+        self.default_ms = 0.0
+
+    def answer(self, request: Request) -> Answer:
+        """What came of a request; a mistake of the candidate's is no exception."""
+        try:
+            if isinstance(request, Build):
+                return self.build(request.choices)
+            if isinstance(request, Prepare):
+                return self.prepare(request.seed)
+            if isinstance(request, Measure):
+                return self.measure(request.choices)
+            return self.measure_again(request.candidates, request.seed)
+        except Exception as e:
+            text = str(e).strip()[:500] if isinstance(e, GSError) else f"{type(e).__name__}: {str(e).strip()[:500]}"
+            return Answer("failed", text)
+
+    def build(self, choices: Choices) -> Answer:
+        """Compile, and say what code it is."""
+        recipe = self.job.recipe(choices)
+        code = f"{T.structural_hash(recipe.lowered().module):x}"
+        made(recipe)
+        return Answer("ok", code=code)
+
+    def prepare(self, seed: int) -> Answer:
+        self.inputs = arrays(self.job.graph, self.job.specs, self.job.sizes, seed)
+        self.default, outs = self.bound({})
+        self.want = [np.array(o) for o in outs]
+        for _ in range(2):
+            self.default_ms = time_calls(self.default, 1)
+        calls = max(1, int(SLICE_MS / max(self.default_ms, 1e-4)))
+        self.default_ms = float(np.median([time_calls(self.default, calls) for _ in range(3)]))
+        return Answer("ok", default_ms=self.default_ms)
+
+    def measure(self, choices: Choices) -> Answer:
+        run, outs = self.bound(choices)
+        if (wrong := differs(outs, self.want)) is not None:
+            return Answer("wrong", wrong)
+        first = time_one(run)
+        if first > HOPELESS * self.default_ms:  # once may have been a disturbance
+            first = min(first, time_one(run))
+        if first > HOPELESS * self.default_ms and first > self.default_ms + NOTICED_MS:
+            return Answer("pruned", ms=first, default_ms=self.default_ms, ratio=self.default_ms / first)
+        times = self.turns({"default": self.default, "candidate": run}, ROUNDS, SLICE_MS)
+        ms, default = (float(np.median(times[name])) for name in ("candidate", "default"))
+        ratio = float(np.median(np.divide(times["default"], times["candidate"])))
+        return Answer("ok", ms=ms, default_ms=default, ratio=ratio)
+
+    def measure_again(self, candidates: Sequence[Choices], seed: int) -> Answer:
+        self.prepare(seed)
+        runs = {"default": self.default, "again": self.bound({})[0]}
+        for k, choices in enumerate(candidates):
+            run, outs = self.bound(choices)
+            if differs(outs, self.want) is None:
+                runs[str(k)] = run
+        return Answer("ok", default_ms=self.default_ms, times=self.turns(runs, AGAIN_ROUNDS, AGAIN_SLICE_MS))
+
+    def bound(self, choices: Choices) -> tuple[Callable[[], Any], list[Any]]:
+        """A call that is ready to be made and was made once, and its results."""
+        return self.bound_to(made(self.job.recipe(choices)))
+
+    def bound_to(self, module: Module) -> tuple[Callable[[], Any], list[Any]]:
+        """The same of a module."""
+        found = module(*self.inputs)
+        outs = list(found) if isinstance(found, (tuple, list)) else [found]
+        run = module.bind(*self.inputs, out=found)
+        run()
+        return run, outs
+
+    def turns(self, runs: Mapping[str, Callable[[], Any]], rounds: int, slice_ms: float) -> dict[str, list[float]]:
+        """Milliseconds of each by round, in turns."""
+        gc.collect()
+        gc.disable()
+        try:
+            return interleaved({name: timer(run) for name, run in runs.items()}, rounds, slice_ms)[0]
+        finally:
+            gc.enable()
+
+
+def time_one(run: Callable[[], Any]) -> float:
+    """Milliseconds of one call."""
+    begin = time.perf_counter()
+    run()
+    return (time.perf_counter() - begin) * 1e3
+
+
+def differs(got: Sequence[Any], want: Sequence[Any]) -> str | None:
+    """How results differ from the default's: integers at all, floats by more than another order of additions may give."""
+    for k, (a, b) in enumerate(zip(got, want, strict=True)):
+        if a.tobytes() == b.tobytes():
+            continue
+        name = b.dtype.name.replace("complex64", "float32").replace("complex128", "float64")
+        if name not in TOLERANCE:
+            return f"result {k}: {int(np.sum(a != b))} of {b.size} elements differ"
+        wide = np.complex128 if b.dtype.kind == "c" else np.float64
+        x, y = a.astype(wide), b.astype(wide)
+        finite = np.isfinite(y)
+        if not np.array_equal(np.isfinite(x), finite):
+            return f"result {k}: other elements are finite"
+        worst = np.abs(x[finite] - y[finite]).max(initial=0) / (np.abs(y[finite]).max(initial=0) or 1)
+        if worst > TOLERANCE[name]:
+            return f"result {k}: off by {worst:.1e} of the largest element"
+    return None
+
+
+def serve(connection: Connection) -> None:
+    """Answer requests until the other end is gone."""
+    job: Job = connection.recv()
+    if job.cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, job.cores)
+    set_num_threads(job.threads)
+    worker = Worker(job)
+    while True:
+        connection.send(worker.answer(connection.recv()))
+
+
+def main() -> None:
+    """The process, whose only argument is the number of the file descriptor."""
+    try:
+        serve(Connection(int(sys.argv[1])))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        os._exit(0)  # whoever asked has gone

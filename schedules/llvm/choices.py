@@ -1,0 +1,68 @@
+"""What the llvm rules leave open.  Defaults, and what was measured, are in ``numbers.py``.
+
+A distance of 0 prefetches what is used right away, which costs the instruction and gains nothing: as good as no prefetch.
+"""
+
+from __future__ import annotations
+
+from gscompile.ir.nests import Nest
+from gscompile.schedules.choices import Choice
+from gscompile.schedules.llvm.numbers import (
+    ACCUMULATOR_REGISTERS,
+    ACCUMULATOR_WAYS,
+    AXIS_BLOCK,
+    COPY_BLOCK,
+    COPY_PREFETCH_BYTES,
+    COPY_PREFETCH_DISTANCE,
+    FOLD_CHAINS,
+    FOLD_PREFETCH_DISTANCE,
+    INDEX_PREFETCH_DISTANCE,
+    INNER_CELLS,
+    MAX_CHUNKS,
+    PICK_BLOCK,
+    ROW_PREFETCH_DISTANCE,
+    SERIAL_WORK,
+    STREAM_BLOCK,
+    VECTOR_PREFETCH_DISTANCE,
+)
+from gscompile.schedules.rule import Target
+
+
+def several_threads(nest: Nest, target: Target) -> bool:
+    """Whether threads may share it."""
+    return target.cores is None or target.cores > 1
+
+
+GRAIN = Choice("grain", (0, 8192, SERIAL_WORK, 98304, 1 << 40), SERIAL_WORK, several_threads)
+"""Operations from which all threads share a nest: 0 for always, the greatest for never."""
+
+# -- rows that are copied
+COPIED_TOGETHER = Choice("block", (16, 48, COPY_BLOCK), COPY_BLOCK)
+COPIED_AHEAD = Choice("prefetch", (0, 4, 8, COPY_PREFETCH_DISTANCE, 32), COPY_PREFETCH_DISTANCE)
+COPIED_BYTES_AHEAD = Choice("prefetched bytes", (64, 128, COPY_PREFETCH_BYTES, 512), COPY_PREFETCH_BYTES)
+STORES = Choice("stores", ("by size", "plain", "non-temporal"), "by size")
+
+# -- elements that are picked
+PICKED_TOGETHER = Choice("block", (16, 32, PICK_BLOCK, 128, 256), PICK_BLOCK)
+VECTORS_AHEAD = Choice("prefetch", (64, VECTOR_PREFETCH_DISTANCE, 256, 512), VECTOR_PREFETCH_DISTANCE)
+PACKED_TOGETHER = Choice("columns", (8, 16, 32), 32)
+INDICES_AHEAD = Choice("prefetch", (0, 4, INDEX_PREFETCH_DISTANCE, 16), INDEX_PREFETCH_DISTANCE)
+
+# -- cells
+INNER = Choice("inner", (8, INNER_CELLS, 512), INNER_CELLS)
+TILE = Choice("tile", (1024, AXIS_BLOCK, 16384), AXIS_BLOCK)
+
+# -- folds
+REGISTERS = Choice("registers", (2, 4, ACCUMULATOR_REGISTERS, 16), ACCUMULATOR_REGISTERS)
+CHAINS = Choice("chains", (1, 2, 4, FOLD_CHAINS, 16), FOLD_CHAINS)
+FOLDED_AHEAD = Choice("prefetch", (0, 4, 8, FOLD_PREFETCH_DISTANCE, 32), FOLD_PREFETCH_DISTANCE)
+
+# -- scatters
+ROWS_AHEAD = Choice("prefetch", (0, 4, ROW_PREFETCH_DISTANCE, 16, 32), ROW_PREFETCH_DISTANCE)
+ALONE_AHEAD = Choice("rows ahead", ("by size", 0, 4, ROW_PREFETCH_DISTANCE, 16, 32), "by size")
+"""How far ahead one thread that adds all points prefetches their rows; 0 for not at all."""
+RUNS = Choice("runs", ("by a sample", "yes", "no"), "by a sample")
+"""Whether the row of neighbouring points stays in registers."""
+CHUNKS = Choice("chunks", (4, 8, 16, 32, MAX_CHUNKS), MAX_CHUNKS)
+ACCUMULATORS = Choice("accumulators", (1, 2, ACCUMULATOR_WAYS), ACCUMULATOR_WAYS)
+STREAMED_TOGETHER = Choice("block", (32, STREAM_BLOCK, 128), STREAM_BLOCK)

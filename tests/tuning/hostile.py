@@ -1,0 +1,31 @@
+"""A rule of which some choices make wrong, slow or deadly code, to be imported by the processes that measure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gscompile.ir import tir as T
+from gscompile.ir.nests import MapNest
+from gscompile.schedules import Choice, Context
+
+
+class Hostile:
+    name = "hostile"
+    mood = Choice("mood", ("fine", "wrong", "dead", "slow", "endless", "broken"), "fine")
+
+    def apply(self, nest: Any, ctx: Context) -> Any:
+        if not isinstance(nest, MapNest) or len(nest.shape) != 1:
+            return None
+        mood = ctx.choose(self.mood)
+        if mood == "broken":
+            raise ValueError("a mistake in a rule")
+        extent = ctx.sizes(nest.shape[0])
+        value = nest.element if mood != "wrong" else lambda c: nest.element(c) + 1
+        body = T.for_(extent, lambda i: T.store(nest.out, [i], value([i])), "i")
+        if mood == "dead":
+            return T.seq(T.evaluate(T.call_extern("void", "abort")), body)
+        if mood == "slow":
+            return T.for_(T.const(300), lambda k: T.seq(T.evaluate(T.call_extern("int32", "rand")), body), "k")
+        if mood == "endless":
+            return T.for_(T.const(1 << 60), lambda k: T.seq(T.evaluate(T.call_extern("int32", "rand")), body), "k")
+        return body

@@ -1,0 +1,119 @@
+"""``gscompile tune``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gscompile.commands.main import main
+from gscompile.compiler.tuned import WINNER, Database
+from gscompile.tuning import suite
+
+SCRIPT = """
+def rows(b):
+    x, i = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64")
+    return b.take(x, i)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    (tmp_path / "graph.py").write_text(SCRIPT)
+    return f"{tmp_path / 'graph.py'}:rows"
+
+
+def test_a_script_for_two_distributions(script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db, page = tmp_path / "db.jsonl", tmp_path / "out.html"
+    argv = [
+        "tune",
+        script,
+        "--size",
+        "n=2000",
+        "--size",
+        "k=3000",
+        "--trials",
+        "2",
+        "--search",
+        "random",
+        "--report",
+        str(page),
+    ]
+    assert main([*argv, "--database", str(db), "--indices", "uniform", "--indices", "zipf:1.1"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("rows: 2 trials") == 2 and out.endswith(f"wrote {page}\n") and err == ""
+    winners = [r for r in Database(db).records() if r.kind == WINNER]
+    assert [(r.key.indices, r.key.sizes) for r in winners] == [
+        ({"1": d}, {"n": 2000, "k": 3000}) for d in ("uniform", "zipf:1.1")
+    ]
+    assert "zipf:1.1" in page.read_text()
+
+
+def test_an_array_of_a_file(script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "i.npy", np.arange(500) % 20)
+    db = str(tmp_path / "db")
+    argv = [
+        "tune",
+        script,
+        "--indices",
+        f"i={tmp_path / 'i.npy'}",
+        "--size",
+        "n=20",
+        "--trials",
+        "1",
+        "--search",
+        "random",
+    ]
+    assert main([*argv, "--database", db]) == 0
+    assert Database(db).records()[-1].key.indices["1"].startswith("array:")
+    assert main(["tune", "--merge", db, "--database", str(tmp_path / "other")]) == 0
+    assert capsys.readouterr().out.endswith("other: 2 records added\n")
+
+
+@pytest.mark.parametrize(
+    "argv,status,message",
+    [
+        ([], 2, "a model is needed, or --suite"),
+        (["gone.py:f"], 1, "there is no such script"),
+        (["SCRIPT", "--size", "n"], 2, "--size: NAME=N is needed; got 'n'"),
+        (["SCRIPT", "--size", "n=3", "--database", "none/db"], 2, "needs a number for k"),
+        (["SCRIPT", "--indices", "uniform", "--indices", "i=sorted"], 2, "for all inputs, or for some by name"),
+        (["SCRIPT", "--indices", "normal"], 2, "no distribution 'normal'"),
+        (["--merge", "gone"], 2, "no such file"),
+    ],
+)
+def test_mistakes(
+    script: str, argv: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = [script if a == "SCRIPT" else a for a in argv]
+    assert (
+        main(["tune", *given, *(["--database", str(tmp_path / "db")] if "--database" not in given else [])]) == status
+    )
+    assert message in capsys.readouterr().err
+
+
+def test_the_sample_can_be_tuned() -> None:
+    entries = suite.sampled(12, 3)
+    assert len(entries) == 12 and {e.indices for e in entries} <= {*suite.DISTRIBUTIONS.values(), None}
+
+
+def test_the_most_promising_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a little of each, the rest of the time goes to what has won most milliseconds."""
+    calls: list[tuple[str, int]] = []
+
+    class Result:
+        interrupted = False
+
+        def __init__(self, won: float) -> None:
+            self.default_ms, self.ms = 10.0, 10.0 - won
+
+    def tune(builder: str, target: str, *, trials: int, time: float, **rest: object) -> Result:
+        calls.append((builder, trials))
+        assert 0 <= time <= 100
+        return Result({"a": 1.0, "b": 5.0, "c": 0.0}[builder])
+
+    monkeypatch.setattr(suite, "tune", tune)
+    entries = [suite.Entry(n) for n in "abc"]  # type: ignore[arg-type]
+    assert len(list(suite.tune_all(entries, trials=50, time=100, database="x"))) == 3
+    assert calls == [("a", 8), ("b", 8), ("c", 8), ("b", 50), ("a", 50), ("c", 50)]
