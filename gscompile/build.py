@@ -43,7 +43,7 @@ class Recipe:
     target: Target
 
     def lowered(self) -> Lowered:
-        return lower(self.graph, self.target, self.rules, self.deterministic)
+        return lower(self.graph, self.target, self.rules, self.deterministic, by_runner=True)
 
     def code(self) -> Code:
         lowered = self.lowered()

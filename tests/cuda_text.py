@@ -24,7 +24,7 @@ import gscompile as gs
 from gscompile.build import Module, build
 from gscompile.compiler import nvcc
 from gscompile.compiler.targets.cuda import Cuda
-from gscompile.runtime.devices import HOST, Runner
+from gscompile.runtime.devices import AS_DEVICE, Runner
 
 ARCH = "sm_90"
 _KERNEL = re.compile(
@@ -108,6 +108,7 @@ static thread_local Dim blockIdx, threadIdx;
 GS_MIN_MAX(int) GS_MIN_MAX(unsigned) GS_MIN_MAX(long) GS_MIN_MAX(unsigned long) GS_MIN_MAX(float) GS_MIN_MAX(double)
 inline float __int_as_float(int i) { float f; __builtin_memcpy(&f, &i, 4); return f; }
 inline double __longlong_as_double(long long i) { double d; __builtin_memcpy(&d, &i, 8); return d; }
+template <class T> void __stcs(T* p, T v) { *p = v; }
 template <class T> T gs_swap(T* p, T v) { T old = *p; *p = v; return old; }
 template <class T> T atomicAdd(T* p, T v) { return gs_swap(p, T(*p + v)); }
 template <class T> T atomicMin(T* p, T v) { return gs_swap(p, v < *p ? v : *p); }
@@ -154,7 +155,7 @@ class CudaTextOnCpu(Cuda):
 
     @property
     def runner(self) -> Runner:
-        return HOST
+        return AS_DEVICE
 
     def require_device(self, module: str) -> None:
         """It is here."""

@@ -12,7 +12,8 @@
  * Which of two pools is better depends on what else the process does: beside a library whose threads spin while they wait for work,
  * tasks on that library's threads take half of the time; on threads of a library that nobody else uses, they lose to another one's
  * that spin.  So each launch measures how much of its threads' time their tasks ran: what is lost to threads that sleep, come late, or
- * are kept from running.  The pool is kept that loses less; see gs_learn.
+ * are kept from running.  The pool is kept that loses less; see gs_learn.  Another library's threads are tried only while some of the
+ * process's run that are none of ours: threads that sleep cannot have kept ours from running, and each would have to be woken up.
  */
 #ifndef GSCOMPILE_LAUNCH_H
 #define GSCOMPILE_LAUNCH_H
@@ -25,6 +26,11 @@
 #include <stdint.h>
 #include <time.h>
 #ifdef __linux__
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -395,6 +401,41 @@ static struct {
     atomic_int wait, next_wait; /* launches before the next trial */
 } gs_turn = {.next_wait = FIRST_WAIT};
 
+/* Whether a thread of this process runs that is neither the caller nor of the own pool. */
+static int gs_others_run(void) {
+#ifdef __linux__
+    DIR *tasks = opendir("/proc/self/task");
+    if (tasks == NULL)
+        return 1;
+    pid_t self = gs_thread_id();
+    int found = 0;
+    for (struct dirent *entry; !found && (entry = readdir(tasks)) != NULL;) {
+        pid_t thread = (pid_t)atoi(entry->d_name);
+        int ours = thread <= 0 || thread == self;
+        pthread_mutex_lock(&gs_own.lock);
+        for (GsHelper *h = gs_own.helpers; h != NULL; h = h->following)
+            ours |= h->thread == thread;
+        pthread_mutex_unlock(&gs_own.lock);
+        if (ours)
+            continue;
+        char text[128];
+        snprintf(text, sizeof text, "/proc/self/task/%d/stat", (int)thread);
+        int file = open(text, O_RDONLY | O_CLOEXEC);
+        if (file < 0)
+            continue; /* it has ended */
+        ssize_t n = read(file, text, sizeof text - 1);
+        close(file);
+        text[n > 0 ? n : 0] = 0;
+        const char *state = strrchr(text, ')'); /* after its name, in which anything may stand */
+        found = state != NULL && state[1] == ' ' && state[2] == 'R';
+    }
+    closedir(tasks);
+    return found;
+#else
+    return 1;
+#endif
+}
+
 static void gs_try(int other) {
     atomic_store(&gs_turn.was, atomic_load(&gs_turn.lost));
     atomic_store(&gs_turn.other, other);
@@ -444,8 +485,14 @@ static void gs_learn(GsJob *job, int other) {
         atomic_store(&gs_turn.most, lost);
     if (wait > 0)
         atomic_store(&gs_turn.wait, wait - 1);
-    if (average >= MUCH && (wait == 0 || average > atomic_load(&gs_turn.settled) + RISE))
+    if (average < MUCH || (wait > 0 && average <= atomic_load(&gs_turn.settled) + RISE))
+        return;
+    if (other || gs_others_run())
         gs_try(!other);
+    else {
+        atomic_store(&gs_turn.settled, average);
+        atomic_store(&gs_turn.wait, FIRST_WAIT);
+    }
 }
 
 /* -- launches --------------------------------------------------------------------------------------------------------------- */

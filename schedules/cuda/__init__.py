@@ -1,7 +1,8 @@
 """Rules for cuda, in the order in which they are tried."""
 
 from gscompile.schedules.cuda.check import Check
-from gscompile.schedules.cuda.map import Cells, Vectors
+from gscompile.schedules.cuda.copies import Copies
+from gscompile.schedules.cuda.map import Cells
 from gscompile.schedules.cuda.ordered import Ordered
 from gscompile.schedules.cuda.reduce import Folds
 from gscompile.schedules.cuda.rows import SerialRows
@@ -11,7 +12,7 @@ from gscompile.schedules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     Check(),
-    Vectors(),
+    Copies(),
     Cells(),
     Folds(),
     Scans(),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.cuda.check import checked, guarded, if_valid
+from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.folds import accumulators, fold_step
-from gscompile.schedules.loops import over_reduced, storage, unravel
-from gscompile.schedules.rule import Context
+from gscompile.schedules.loops import over_reduced, storage
+from gscompile.schedules.rule import Checked, Context
 
 
 class Folds:
@@ -17,19 +17,21 @@ class Folds:
 
     name = "folds"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest):
             return None
         zero = T.const(0)
 
-        def thread(i: Expr) -> Stmt:
-            c = unravel(i, nest.shape, ctx.sizes)
+        def thread(c: list[Expr], _: Expr) -> Stmt:
+            def step(r: list[Expr]) -> Stmt:
+                return if_valid(nest.check, nest.grid(c, r), ctx, fold_step(nest, acc, zero, c, r))
+
             acc = accumulators(nest, 1, "local")
             return T.seq(
                 *(T.allocate(a) for a in acc),
                 *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-                over_reduced(nest, c, lambda r: fold_step(nest, acc, zero, c, r)),
+                over_reduced(nest, c, step),
                 T.store(nest.out, storage(c), nest.finish([T.load(a, zero) for a in acc], c)),
             )
 
-        return launch(ctx, ctx.sizes(product(nest.shape)), thread)
+        return checked(nest, over(guarded(ctx, nest), nest.shape, thread))

@@ -15,18 +15,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
+from gscompile.ir.coords import Coords
 from gscompile.ir.index_map import Place, Window
-from gscompile.ir.nests import Nest
+from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
-from gscompile.schedules.cuda.map import copy_rows, fill_cells
+from gscompile.schedules.cuda.check import checked, guarded
+from gscompile.schedules.cuda.copies import copy_runs
+from gscompile.schedules.cuda.map import fill_cells
 from gscompile.schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
 from gscompile.schedules.cuda.vectors import store_run, vector_length
 from gscompile.schedules.loops import ravel, storage
-from gscompile.schedules.rule import Context
+from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import is_run, some_cell
 
 
@@ -34,13 +37,16 @@ def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> St
     """``totals = base``; nothing where the output holds base already."""
     scratch = totals is not nest.out
 
-    def begin(c: list[Expr]) -> Expr:
+    def begin(c: Coords) -> Expr:
         value = nest.base(c)
         if scratch and nest.in_place is not None:
-            value = T.if_then_else(nest.in_place, T.load(nest.out, *storage(c)), value)
+            value = T.if_then_else(nest.in_place, T.load(nest.out, *storage(list(c))), value)
         return cast(value, nest.dtype, acc)
 
-    copy = None if scratch else copy_rows(ctx, totals, nest.shape, nest.dtype, begin)
+    copy = None
+    if not scratch and nest.shape:
+        whole = MapNest(nest.name, nest.shape, nest.dtype, totals, begin, 1, lambda c: [])
+        copy = copy_runs(whole, ctx)
     if copy is None:
         copy = fill_cells(ctx, totals, nest.shape, begin)
     return copy if scratch or nest.in_place is None else T.if_(T.not_(nest.in_place), copy)
@@ -89,13 +95,13 @@ class Direct:
 
     name = "direct"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not nest.op.unique or nest.op.reduction.arity > 1:
             return None
-        op = nest.op
+        op, ctx = nest.op, guarded(ctx, nest)
         base = copy_base(nest, ctx, nest.out, nest.dtype)
         if op.reduction.replaces:
-            return T.seq(base, move(nest, ctx))
+            return checked(nest, T.seq(base, move(nest, ctx)))
         acc = op.accumulator(nest.dtype)
 
         def put(p: Point) -> Stmt:
@@ -104,7 +110,7 @@ class Direct:
                 value = op.reduction.combine(acc, cast(T.load(nest.out, *p.cell), nest.dtype, acc), value)
             return T.store(nest.out, p.cell, op.finish(nest.dtype, value, T.const(1)))
 
-        return T.seq(base, over_points(nest, ctx, put))
+        return checked(nest, T.seq(base, over_points(nest, ctx, put)))
 
 
 class LastWriter:
@@ -115,12 +121,13 @@ class LastWriter:
 
     name = "last-writer"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not nest.op.reduction.replaces:
             return None
+        ctx = guarded(ctx, nest)
         claim, wins = claimed(nest, ctx, "max")
         same = slice_axes(nest)[-1:] != list(nest.op.addressing.map.layout[-1:])
-        return T.seq(copy_base(nest, ctx, nest.out, nest.dtype), claim, move(nest, ctx, wins, same))
+        return checked(nest, T.seq(copy_base(nest, ctx, nest.out, nest.dtype), claim, move(nest, ctx, wins, same)))
 
 
 def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[[Point], Expr]]:
@@ -152,8 +159,10 @@ class Atomics:
 
     name = "atomics"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
-        return _Atomic.of(nest, ctx).statement() if isinstance(nest, ScatterNest) else None
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
+        if not isinstance(nest, ScatterNest):
+            return None
+        return checked(nest, _Atomic.of(nest, guarded(ctx, nest)).statement())
 
 
 @dataclass(frozen=True, slots=True)

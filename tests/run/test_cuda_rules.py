@@ -23,6 +23,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.schedules import Context
+from gscompile.schedules.cuda import copies, launch
 from gscompile.schedules.cuda.points import over_points
 from gscompile.schedules.cuda.scatter import copy_base
 from tests import cuda_text, oracle
@@ -30,7 +31,7 @@ from tests.cases import random_data
 from tests.oracle import Array, assert_same
 
 SCATTERS = {"direct", "last-writer", "ordered", "atomics"}
-RULES = {"vectors", "cells", "folds", *SCATTERS}
+RULES = {"copies", "cells", "folds", *SCATTERS}
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def gather_rows(dtype: str, width: int, static: bool, **policy: Any) -> None:
     access = math.gcd(16, width * size) if dtype != "bool" else size
     name = f"rows_{dtype}_{width}_{shape}_{policy.get('bounds', 'raise')}"
     vectors = access > size
-    case(name, "vectors" if vectors else "cells", declare, *runs, access=access if vectors else 0)
+    case(name, "copies", declare, *runs, access=access if vectors else 0)
 
 
 for dtype in ("int8", "uint16", "float16", "int32", "float32", "uint64", "float64", "bool"):
@@ -141,14 +142,14 @@ def other_maps() -> None:
 
     case(
         "take_axis_1",
-        "vectors",
+        "copies",
         lambda b: b.take(inputs(b)[0], index(b, "k", 2), axis=1),
         ((x, y, i), x[:, i]),
         access=16,
     )
     case(
         "gather_nd_slices",
-        "vectors",
+        "copies",
         lambda b: b.gather_nd(inputs(b)[0], index(b, "k", 2)),
         ((x, y, nd), x[nd[:, 0], nd[:, 1]]),
         access=16,
@@ -158,7 +159,7 @@ def other_maps() -> None:
     case("transposed", "cells", lambda b: b.transpose(inputs(b)[0], [0, 2, 1]), ((x, y), x.transpose(0, 2, 1)))
     case("flipped", "cells", lambda b: b.flip(inputs(b)[0], 2), ((x, y), x[:, :, ::-1]))
     case("sliced", "cells", lambda b: inputs(b)[0][:, :, 1:5], ((x, y), x[:, :, 1:5]))  # alignment is lost
-    case("rows_of_slices", "vectors", lambda b: inputs(b)[0][1:, ::2], ((x, y), x[1:, ::2]), access=16)
+    case("rows_of_slices", "copies", lambda b: inputs(b)[0][1:, ::2], ((x, y), x[1:, ::2]), access=16)
     case("scalar", "cells", lambda b: b.full((), 2.5), ((), np.array(2.5, "f4")))
 
 
@@ -342,6 +343,57 @@ def test_emulated(c: Case) -> None:
     c.check(emulate(c.builder(), backward=True))
 
 
+def wide_rows(width: Any, dtype: str, bounds: str) -> tuple[gs.Builder, Any]:
+    """A gather of rows of many units, and what calls it with rows of so many elements."""
+    b = gs.Builder(f"walk_{dtype}_{bounds}")
+    x = b.input("x", ("n", "m", width), dtype)
+    b.output(b.take(x, b.input("i", ("k", 2), "int64"), axis=1, bounds=bounds, fill=3))
+
+    def run(module: Any, w: int) -> None:
+        x = random_data(rng(w), (2, 5, w), dtype)
+        i = rng(w).integers(-5 if bounds == "raise" else -9, 5, (21, 2))
+        want = oracle.gather_ref(x, i, oracle.take_map(x.shape, i.shape, 1), bounds, fill=3)
+        assert [rule for _, rule in module.stats.kernels] == ["copies"]
+        assert_same(module(x, i), want)
+
+    return b, run
+
+
+@pytest.mark.parametrize("options", [{}, {"wide": True}, {"backward": True}], ids=str)
+@pytest.mark.parametrize(("streamed", "blocks"), [(0, 1), (1 << 40, 3)])
+@pytest.mark.parametrize("bounds", ["raise", "fill"])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_copies_walk(
+    dtype: str, bounds: str, streamed: int, blocks: int, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small grid that walks over much work, with rows of any length, those of 16 bytes and others."""
+    monkeypatch.setattr(launch, "MOST_BLOCKS", blocks)
+    monkeypatch.setattr(copies, "STREAMED_BYTES", streamed)
+    b, run = wide_rows("w", dtype, bounds)
+    module = emulate(b, **options)
+    for w in (400, 33, 1, 0):
+        run(module, w)
+
+
+@pytest.mark.skipif(cuda_text.cpu_compiler() is not None, reason=str(cuda_text.cpu_compiler()))
+def test_copies_walk_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "MOST_BLOCKS", 1)
+    monkeypatch.setattr(copies, "STREAMED_BYTES", 1000)
+    cases = [wide_rows(w, dtype, "fill") for dtype in ("float16", "uint8", "float64") for w in ("w",)]
+    for (_, run), (module, _) in zip(cases, cuda_text.on_cpu([b for b, _ in cases], tmp_path), strict=True):
+        for w in (800, 33, 0):
+            run(module, w)
+
+
+def test_an_empty_table_is_not_read() -> None:
+    """Every index of it is bad, whatever the grid."""
+    b = gs.Builder("none")
+    b.output(b.take(b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64")))
+    with pytest.raises(gs.BoundsError) as e:
+        emulate(b)(np.zeros((0, 8), "float32"), np.array([3, 4]))
+    assert (e.value.position, e.value.value) == ((0,), 3)
+
+
 class Racing:
     """A user's rule for any scatter that lets points of one cell overwrite each other in whatever order they come."""
 
@@ -419,6 +471,6 @@ def test_cuda_text(rule: str, tmp_path: Path) -> None:
             c.check(module)
         except AssertionError as e:
             raise AssertionError(f"{c.name}: {e}") from e
-        if rule in ("vectors", "cells"):
+        if rule in ("copies", "cells"):
             widths = {SIZES[base] * int(n or 1) for base, n in re.findall(r"\*\(([a-z]+)(\d?)\*\)", source)}
             assert widths == ({c.access} if c.access else set()), f"{c.name}: accesses of {widths} bytes"
