@@ -12,7 +12,7 @@ import pytest
 import gscompile as gs
 from gscompile.dialects import xla
 from gscompile.emulation import emulate
-from tests import cuda_text
+from tests import cuda
 from tests.cases import DTYPES, INTEGERS, numpy_dtype
 from tests.dialects.differential import Against, Draw
 from tests.frameworks import need
@@ -449,10 +449,10 @@ def test_cuda_takes_points_in_order(backward: bool) -> None:
         np.testing.assert_array_equal(got, w)
 
 
-@pytest.mark.skipif(cuda_text.cpu_compiler() is not None, reason=str(cuda_text.cpu_compiler()))
+@pytest.mark.skipif(cuda.cpu_compiler() is not None, reason=str(cuda.cpu_compiler()))
 def test_the_cuda_text_takes_points_in_order(tmp_path: Path) -> None:
     cases = [tagged(3, 9), tagged(4, 7, "bfloat16"), tagged(1, 5, "int64")]
-    for (_, arrays, want), (m, _) in zip(cases, cuda_text.on_cpu([b for b, *_ in cases], tmp_path), strict=True):
+    for (_, arrays, want), (m, _) in zip(cases, cuda.on_cpu([b for b, *_ in cases], tmp_path), strict=True):
         for got, w in zip(m(*arrays), want, strict=True):
             np.testing.assert_array_equal(got, w)
 

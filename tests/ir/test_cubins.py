@@ -10,7 +10,7 @@ import gscompile as gs
 from gscompile.compiler import nvcc
 from gscompile.ir.ops.elementwise import POINTWISE
 from gscompile.schedules.cuda import RULES
-from tests import cuda_text, graphs
+from tests import cuda, graphs
 
 COMPILERS: dict[str, Callable[[str, str, str], bytes]] = {}
 if _nvcc := nvcc._nvcc():
@@ -21,7 +21,7 @@ with_compiler = pytest.mark.skipif(not COMPILERS, reason="needs nvcc, or the ext
 
 
 def kernels(source: str) -> set[str]:
-    return set(cuda_text.Text.of(source).kernels)
+    return set(cuda.Text.of(source).kernels)
 
 
 def missing(names: set[str], cubin: bytes) -> list[str]:
@@ -51,7 +51,7 @@ def test_everything_compiles() -> None:
     assert {rule for m in modules for _, rule in m.stats.kernels} == {r.name for r in RULES} - {"check"}
     sources = {m.name: m.source("cuda") for m in modules}
     assert all(kernels(source) for source in sources.values())
-    source = cuda_text.joined(sources)
+    source = cuda.joined(sources)
     names = kernels(source)
     assert len(names) > 1000
     for name, compiler in COMPILERS.items():

@@ -16,7 +16,7 @@ import pytest
 import gscompile as gs
 from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
-from tests.cuda_text import Text
+from tests.cuda import Text
 
 GOLDEN = Path(__file__).with_name("golden")
 # the CPU that runs the test must not matter

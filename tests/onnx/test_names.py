@@ -13,7 +13,7 @@ import pytest
 import gscompile as gs
 from gscompile.emulation import emulate
 from gscompile.ir.reserved import in_code
-from tests.cuda_text import on_cpu
+from tests.cuda import on_cpu
 from tests.onnx.models import model, node
 
 F = "float32"

@@ -17,7 +17,7 @@ import pytest
 import gscompile as gs
 from gscompile.emulation import emulate
 from gscompile.ir.pairs import without_complex
-from tests import cuda_text, oracle
+from tests import cuda, oracle
 from tests.frameworks import need
 from tests.oracle import Array, assert_same
 from tests.paths import Sheet
@@ -368,7 +368,7 @@ def test_jax_arrays(rows: Any) -> None:
         assert_same(np.asarray(got), x[[0, -1, 3]])
 
 
-@pytest.mark.skipif(cuda_text.cpu_compiler() is not None, reason=str(cuda_text.cpu_compiler()))
+@pytest.mark.skipif(cuda.cpu_compiler() is not None, reason=str(cuda.cpu_compiler()))
 def test_the_cuda_text(tmp_path: Path) -> None:
     """What nvcc is given, compiled for this CPU."""
     builders = []
@@ -382,7 +382,7 @@ def test_the_cuda_text(tmp_path: Path) -> None:
             b.exp(v), v / s[0], b.sum(v, 1), b.prod(v, 0), b.cumprod(v, 0), b.cumsum(v, 1), b.abs(v), v**2, v == s[1]
         )
         builders.append(b)
-    for dtype, b, (m, _) in zip(COMPLEX, builders, cuda_text.on_cpu(builders, tmp_path), strict=True):
+    for dtype, b, (m, _) in zip(COMPLEX, builders, cuda.on_cpu(builders, tmp_path), strict=True):
         arrays = numbers((5, 3), dtype, pool=USUAL), np.array([0, 1, -1, 4, 4, 0, 2]), numbers((7, 3), dtype, 1, USUAL)
         for got, want in zip(m(*arrays), b.build()(*arrays), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-5)

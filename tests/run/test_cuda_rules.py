@@ -1,7 +1,7 @@
 """The cuda rules one by one, against the oracle, without a GPU.
 
 Every case is run twice: emulated with the threads from last to first (:mod:`gscompile.emulation`), and as the CUDA text itself
-with the threads shuffled (:mod:`tests.cuda_text`).  A case names the rule that it is about, and is wrong if another rule takes
+with the threads shuffled (:mod:`tests.cuda`).  A case names the rule that it is about, and is wrong if another rule takes
 its place.
 """
 
@@ -26,7 +26,7 @@ from gscompile.schedules import Context
 from gscompile.schedules.cuda import copies, launch
 from gscompile.schedules.cuda.points import over_points
 from gscompile.schedules.cuda.scatter import copy_base
-from tests import cuda_text, oracle
+from tests import cuda, oracle
 from tests.cases import random_data
 from tests.oracle import Array, assert_same
 
@@ -375,12 +375,12 @@ def test_copies_walk(
         run(module, w)
 
 
-@pytest.mark.skipif(cuda_text.cpu_compiler() is not None, reason=str(cuda_text.cpu_compiler()))
+@pytest.mark.skipif(cuda.cpu_compiler() is not None, reason=str(cuda.cpu_compiler()))
 def test_copies_walk_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "MOST_BLOCKS", 1)
     monkeypatch.setattr(copies, "STREAMED_BYTES", 1000)
     cases = [wide_rows(w, dtype, "fill") for dtype in ("float16", "uint8", "float64") for w in ("w",)]
-    for (_, run), (module, _) in zip(cases, cuda_text.on_cpu([b for b, _ in cases], tmp_path), strict=True):
+    for (_, run), (module, _) in zip(cases, cuda.on_cpu([b for b, _ in cases], tmp_path), strict=True):
         for w in (800, 33, 0):
             run(module, w)
 
@@ -461,12 +461,12 @@ def test_the_first_bad_index_is_reported(backward: bool) -> None:
 SIZES = {"char": 1, "ushort": 2, "half": 2, "int": 4, "uint": 4, "float": 4, "ulonglong": 8, "double": 8}
 
 
-@pytest.mark.skipif(cuda_text.cpu_compiler() is not None, reason=str(cuda_text.cpu_compiler()))
+@pytest.mark.skipif(cuda.cpu_compiler() is not None, reason=str(cuda.cpu_compiler()))
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_cuda_text(rule: str, tmp_path: Path) -> None:
     """The CUDA source of all cases of a rule, in one library."""
     mine = [c for c in CASES if c.rule == rule]
-    for c, (module, source) in zip(mine, cuda_text.on_cpu([c.builder() for c in mine], tmp_path), strict=True):
+    for c, (module, source) in zip(mine, cuda.on_cpu([c.builder() for c in mine], tmp_path), strict=True):
         try:
             c.check(module)
         except AssertionError as e:

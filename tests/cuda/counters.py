@@ -1,0 +1,105 @@
+"""What kernels ask of the memory, counted while they run on the CPU (``runtime/counters.cpp``)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tests.cuda import device
+
+SECTOR = 32  # bytes
+ACCESSES = {0: "read", 1: "write", 2: "relaxed read", 3: "atomic"}
+
+
+@dataclass(frozen=True)
+class Site:
+    """One instruction of a kernel, over a whole launch.
+
+    Attributes:
+        size: bytes that a lane accesses.
+        requests: executions by a warp.
+        lanes: executions by threads.
+        sectors: of 32 bytes, that requests were for.
+        l2_sectors: those that L1 did not have.
+        dram_sectors: those that L2 did not have either, and that had to be read.
+        wavefronts: turns that L1 or shared memory takes; one for each request, at best.
+    """
+
+    buffer: str
+    access: str
+    size: int
+    shared: bool
+    requests: int
+    lanes: int
+    sectors: int
+    l2_sectors: int
+    dram_sectors: int
+    wavefronts: int
+
+    @property
+    def used(self) -> float:
+        """The part of the sectors' bytes that lanes asked for; above 1 where lanes ask for the same."""
+        return self.lanes * self.size / (self.sectors * SECTOR) if self.sectors else 1.0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """
+    Attributes:
+        threads: of a block.
+        longest: accesses of the thread that has most.
+        atomics_of_one: atomics at the address that has most.
+        written_back: sectors written to DRAM.
+    """
+
+    kernel: str
+    blocks: int
+    threads: int
+    longest: int
+    atomics_of_one: int
+    written_back: int
+    sites: list[Site] = field(default_factory=list)
+
+    @property
+    def warps(self) -> int:
+        return self.blocks * -(-self.threads // 32)
+
+    def total(self, name: str, *, shared: bool = False, access: str | None = None) -> int:
+        """The sum of an attribute over instructions."""
+        return sum(getattr(s, name) for s in self.sites if s.shared is shared and access in (None, s.access))
+
+    @property
+    def dram_bytes(self) -> int:
+        return SECTOR * (self.total("dram_sectors") + self.written_back)
+
+    @property
+    def l2_bytes(self) -> int:
+        return SECTOR * self.total("l2_sectors")
+
+
+@contextmanager
+def counted(l1: int = 128 << 10, l2: int = 50 << 20) -> Iterator[list[Launch]]:
+    """Count the launches of a ``with`` statement; the list is filled at its end.
+
+    Args:
+        l1, l2: bytes of the caches: of one multiprocessor, of the device.  Empty at the start.
+    """
+    lib = device.library()
+    lib.gs_counted.restype = ctypes.c_char_p
+    lib.gs_count_from_here.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+    lib.gs_count_from_here(l1, l2)
+    lib.gs_check(1, 1)
+    found: list[Launch] = []
+    try:
+        yield found
+    finally:
+        lib.gs_check(1, 0)
+    for line in lib.gs_counted().decode().splitlines():
+        kind, name, *numbers = line.split("\t")
+        n = [int(x) for x in numbers]
+        if kind == "launch":
+            found.append(Launch(name, *n))
+        else:
+            found[-1].sites.append(Site(name, ACCESSES[n[0]], n[1], bool(n[2]), *n[3:]))

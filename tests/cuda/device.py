@@ -1,0 +1,131 @@
+"""The device: its runtime (``runtime/``), compiled once a process, and its memory.
+
+Every access of a kernel is checked: it is inside a buffer, the bytes have been written, and no other thread accesses them at the
+same time unless both do so atomically.  The first error ends the launch, and nothing runs until :func:`raise_error` raises it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+INCLUDE = HERE / "include"
+_BASE = ["g++", "-std=c++17", "-w", "-fPIC", "-fno-strict-aliasing"]
+# what nvcc does not do either: contraction of a * b + c is off for gscompile, integers wrap
+_KERNELS = [*_BASE, "-ffp-contract=off", "-fwrapv", f"-I{INCLUDE}", "-include", "gs_numbers.h"]
+# Each access calls the runtime; loops stay loops of single accesses, and a barrier stands once in the code.
+_CHECKED = [
+    "-O1",
+    "-finline-small-functions",
+    "-fsanitize=thread",
+    "--param=tsan-distinguish-volatile=1",
+    "--param=tsan-instrument-func-entry-exit=0",
+    "-fno-tree-loop-distribute-patterns",
+    "-fno-extern-tls-init",
+    "-fno-exceptions",
+]
+_UNDEFINED = ["-fsanitize=alignment,integer-divide-by-zero,bounds"]
+
+
+class CudaError(AssertionError):
+    """A kernel did what it must not: the message names the kernel, the threads, the buffer and the bytes."""
+
+
+def cpu_compiler() -> str | None:
+    """Why kernels cannot be run on the CPU here; None if they can."""
+    return None if shutil.which("g++") else "needs g++"
+
+
+def run(command: Iterable[Any]) -> None:
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000]
+
+
+@lru_cache(maxsize=1)
+def library_path() -> Path:
+    """The runtime as a shared library."""
+    folder = Path(tempfile.mkdtemp(prefix="gscompile-cuda-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "libgs_cuda.so"
+    run([*_BASE, "-O2", "-shared", "-o", path, *sorted((HERE / "runtime").glob("*.cpp"))])
+    return path
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    lib = ctypes.CDLL(str(library_path()), mode=ctypes.RTLD_GLOBAL)
+    lib.gs_allocate.restype = ctypes.c_void_p
+    lib.gs_allocate.argtypes = [ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int, ctypes.c_int]
+    lib.gs_error.restype = ctypes.c_char_p
+    lib.gs_seed.argtypes = [ctypes.c_uint64]
+    return lib
+
+
+def compile_kernels(source: Path, to: Path, arch: str, *, checked: bool = True) -> None:
+    """A shared library of kernels and what launches them.
+
+    Args:
+        arch: ``sm_90``, ...: what ``__CUDA_ARCH__`` says.
+        checked: accesses are checked and counted; else they only run, some ten times as fast.
+    """
+    unit = to.with_suffix(".o")
+    run(
+        [
+            *_KERNELS,
+            *(_CHECKED if checked else ["-O1", "-fno-extern-tls-init"]),
+            *_UNDEFINED,
+            f"-D__CUDA_ARCH__={arch.strip('sm_af')}0",
+            "-c",
+            "-o",
+            unit,
+            source,
+        ]
+    )
+    runtime = library_path()
+    run(["g++", "-shared", "-o", to, unit, runtime, f"-Wl,-rpath,{runtime.parent}"])
+
+
+def raise_error() -> None:
+    """Raises CudaError with what a kernel did wrong since the last call."""
+    if text := library().gs_error().decode():
+        raise CudaError(text)
+
+
+class Memory:
+    """Buffers of the device, for a ``with`` statement; other buffers of the device are gone when it begins."""
+
+    def allocate(self, nbytes: int, name: str, data: int | None = None, *, readonly: bool = False) -> int:
+        """The address of a buffer; ``data``: the address of what the host writes to it."""
+        at = library().gs_allocate(nbytes, name.encode(), data is not None, readonly)
+        assert at is not None, "more buffers than the device has slots"
+        if data is not None:
+            ctypes.memmove(at, data, nbytes)
+        return int(at)
+
+
+@contextmanager
+def memory() -> Iterator[Memory]:
+    library().gs_free_all()
+    try:
+        yield Memory()
+    finally:
+        library().gs_free_all()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Launches run their blocks, warps and threads in the order of this seed."""
+    library().gs_seed(seed)
+    try:
+        yield
+    finally:
+        library().gs_seed(0)

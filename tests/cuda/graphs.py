@@ -1,0 +1,134 @@
+"""Compiled graphs whose kernels run on the CPU: the text of the kernels, launched by the graph's own host code.
+
+What the emulation (:mod:`gscompile.emulation`) replaces is under test here: the code generator, the device functions, the
+arguments of launches, what threads do together.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tvm
+
+import gscompile as gs
+from gscompile.build import Module, build
+from gscompile.compiler.targets.cuda import Cuda
+from gscompile.ir import status
+from gscompile.ir import tir as T
+from gscompile.runtime.arrays import View
+from gscompile.runtime.call import PreparedCall
+from gscompile.runtime.devices import AS_DEVICE, Runner
+from gscompile.runtime.threads import get_num_threads
+from tests.cuda import device
+from tests.cuda.program import library_source
+from tests.cuda.text import ARCH, KERNEL, Text, common_header
+
+
+class CudaOnCpu(Cuda):
+    """A GPU whose kernels' text a C++ compiler takes: a caller's arrays are on the CPU."""
+
+    device = "cpu"
+
+    @property
+    def runner(self) -> Runner:
+        return AS_DEVICE
+
+    def require_device(self, module: str) -> None:
+        """It is here."""
+
+
+class ModuleOnCpu(Module):
+    """A module that copies its arrays to the device and back at each call.
+
+    Attributes:
+        seed: of the order in which threads run.
+    """
+
+    seed = 0
+
+    def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
+        extents, length = call.extents, self._interface.status_length
+        record = (ctypes.c_int64 * length)()
+        constants = self._constants_on(call.device) if self._constants else ()
+        outputs = {v.ptr for v in call.outputs}
+        kept = [(v, f"input {a.name}") for v, a in zip(call.inputs, self.inputs, strict=True)]
+        kept += [(v, "a constant") for v in constants]
+        with device.memory() as mem, device.seeded(self.seed):
+            there: dict[tuple[int, int], int] = {}
+            for v, name in kept:  # an output that works in place has the storage of an input
+                key = (v.ptr, _nbytes(v))
+                if key not in there:
+                    there[key] = mem.allocate(key[1], name, v.ptr, readonly=v.ptr not in outputs)
+            for v, a in zip(call.outputs, self.outputs, strict=True):
+                key = (v.ptr, _nbytes(v))
+                if key not in there:
+                    there[key] = mem.allocate(key[1], f"output {a.name}")
+            found = mem.allocate(8 * length, "status", ctypes.addressof(record))
+            scratch = mem.allocate(extents.workspace, "workspace")
+            views = [*(v for v, _ in kept), *call.outputs]
+            for threads in (get_num_threads(), 0):  # a second time, to name an index that is out of range
+                self._function(
+                    *(ctypes.c_void_p(there[v.ptr, _nbytes(v)]) for v in views),
+                    ctypes.c_void_p(found),
+                    ctypes.c_void_p(scratch),
+                    *extents.numbers,
+                    threads,
+                    call.in_place,
+                )
+                device.raise_error()
+                ctypes.memmove(record, found, 8 * length)
+                if not record[status.FAILED]:
+                    break
+            for v in call.outputs:
+                ctypes.memmove(v.ptr, there[v.ptr, _nbytes(v)], _nbytes(v))
+        if self._interface.checks and record[status.FAILED]:
+            raise self._bounds_error(record, extents.sizes)
+
+
+def _nbytes(v: View) -> int:
+    return math.prod(v.shape) * v.dtype.itemsize
+
+
+def on_cpu(
+    builders: Sequence[gs.Builder],
+    folder: Path,
+    *,
+    arch: str = ARCH,
+    rules: Sequence[Any] = (),
+    deterministic: bool = False,
+    checked: bool = True,
+) -> list[tuple[ModuleOnCpu, str]]:
+    """Modules whose kernels are the CUDA text, compiled for the CPU, and that text; the graphs' names must differ.
+
+    Args:
+        folder: where the library is put.
+        arch, rules, deterministic: as for :func:`gscompile.build`.
+        checked: as for :func:`tests.cuda.device.compile_kernels`.
+    """
+    cuda = CudaOnCpu.of({"kind": "cuda", "arch": arch})
+    made = [build(b.graph(), cuda, rules=rules, deterministic=deterministic) for b in builders]
+    sources = [m.source("cuda") for m in made]
+    texts = [Text.of(source) for source in sources]
+    functions = {name: code for t in texts for name, code in t.functions.items()}
+    kernels: dict[str, tuple[str, str, Sequence[str]]] = {}
+    for m, text in zip(made, texts, strict=True):
+        axes = {name: tags for name, _, tags in T.device_kernels(m._library)}
+        for name, code in text.kernels.items():
+            match = KERNEL.match(code)
+            assert match is not None
+            kernels[name] = (code, match[2], axes[name])
+    source, path = folder / "kernels.cpp", folder / "kernels.so"
+    source.write_text(library_source("\n".join([common_header(), *functions.values()]), kernels))
+    device.compile_kernels(source, path, arch, checked=checked)
+    device.library()
+    library = tvm.runtime.load_module(str(path))
+    for m in made:
+        host = m._library.mod
+        host.clear_imports()
+        host.import_module(library)
+        m.__class__ = ModuleOnCpu
+    return list(zip(made, sources, strict=True))  # type: ignore[arg-type]

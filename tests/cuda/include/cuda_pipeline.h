@@ -1,0 +1,3 @@
+// In place of CUDA's.
+#pragma once
+#include "gs_cuda.h"

@@ -1,0 +1,215 @@
+// What a launch asks of the memory, counted as the hardware would: by warps.
+//
+// A request is one execution of an instruction by the lanes of a warp.  Lanes run one after the other here, so an execution is
+// found again by its number: the k-th of one lane goes with the k-th of the others.  A request is of sectors of 32 bytes; those
+// that a model of the caches does not hold go on, from L1 to L2 and from there to DRAM.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <unordered_map>
+
+#include "memory.h"
+
+namespace gs {
+
+bool counting;
+
+constexpr int SECTOR = 32, BANKS = 32;
+
+// Sectors that were used last, in sets of 16; those that are written go to memory when they leave.
+struct Cache {
+  static constexpr int WAYS = 16;
+  struct Line {
+    uint64_t sector, used;
+    bool dirty;
+  };
+  std::vector<Line> lines;
+  uint64_t sets = 0, clock = 0, written_back = 0;
+
+  void resize(size_t bytes) {
+    sets = std::max<size_t>(1, bytes / SECTOR / WAYS);
+    lines.assign(sets * WAYS, Line{~0ull, 0, false});
+  }
+  // Whether the sector was there; it is now.
+  bool access(uint64_t sector, bool write) {
+    Line *set = &lines[sector * 0x9e3779b97f4a7c15ull % (sets * 64) / 64 * WAYS], *oldest = set;
+    for (Line* l = set; l < set + WAYS; ++l) {
+      if (l->sector == sector) return l->used = ++clock, l->dirty |= write, true;
+      if (l->used < oldest->used) oldest = l;
+    }
+    written_back += oldest->dirty;
+    *oldest = {sector, ++clock, write};
+    return false;
+  }
+  uint64_t flush() {
+    uint64_t n = 0;
+    for (Line& l : lines) n += l.dirty, l.dirty = false;
+    return n;
+  }
+};
+static Cache l1, l2;
+static size_t l1_bytes = 128 << 10, l2_bytes = 50 << 20;
+
+struct Record {
+  uintptr_t code, address;
+  int16_t size;
+  int8_t access;
+  bool shared;
+};
+static std::vector<Record> records[MAX_THREADS];
+
+struct Site {
+  std::string buffer;
+  int access, size;
+  bool shared;
+  uint64_t requests, lanes, sectors, l2_sectors, dram_sectors, wavefronts;
+};
+struct Launch {
+  std::string kernel;
+  uint64_t blocks, threads, longest, atomics_of_one, written_back;
+  std::unordered_map<uintptr_t, Site> sites;
+};
+static std::vector<Launch> launches;
+static std::unordered_map<uintptr_t, uint64_t> atomics;  // at each address, in this launch
+
+void count(uintptr_t code, uintptr_t a, int size, int access, bool in_shared) {
+  records[state.current->number].push_back({code, a, (int16_t)size, (int8_t)access, in_shared});
+}
+
+void count_launch_begins() {
+  if (!l2.sets) l2.resize(l2_bytes);
+  launches.push_back({state.kernel, (uint64_t)state.grid.x * state.grid.y * state.grid.z, (uint64_t)state.threads, 0, 0, 0, {}});
+  atomics.clear();
+  l2.written_back = 0;
+}
+
+struct Request {
+  int lanes;
+  uintptr_t address[WARP];
+};
+
+// Distinct values of a short list.
+static int distinct(uint64_t* v, int n) {
+  std::sort(v, v + n);
+  return (int)(std::unique(v, v + n) - v);
+}
+
+static void shared_request(Site& site, const Request& r) {
+  // each bank gives one word at a time; lanes that want the same word share it; wide accesses go in parts of a warp
+  int width = std::max(4, site.size), lanes_at_once = std::max(1, WARP * 4 / width);
+  for (int first = 0; first < r.lanes; first += lanes_at_once) {
+    uint64_t words[WARP * 4];
+    int n = 0, in_bank[BANKS] = {}, worst = 0;
+    for (int l = first; l < std::min(r.lanes, first + lanes_at_once); ++l)
+      for (int k = 0; k < width / 4; ++k) words[n++] = r.address[l] / 4 + k;
+    n = distinct(words, n);
+    for (int k = 0; k < n; ++k) worst = std::max(worst, ++in_bank[words[k] % BANKS]);
+    site.wavefronts += worst;
+  }
+}
+
+static void global_request(Site& site, const Request& r) {
+  uint64_t sectors[WARP * 2], lines[WARP * 2];
+  int n = 0;
+  for (int l = 0; l < r.lanes; ++l)
+    for (uint64_t s = r.address[l] / SECTOR; s <= (r.address[l] + site.size - 1) / SECTOR && n < WARP * 2; ++s) sectors[n++] = s;
+  n = distinct(sectors, n);
+  site.sectors += n;
+  for (int k = 0; k < n; ++k) lines[k] = sectors[k] / 4;
+  site.wavefronts += distinct(lines, n);
+  bool cached = site.access == READ;
+  for (int k = 0; k < n; ++k) {
+    if (cached && l1.access(sectors[k], false)) continue;
+    ++site.l2_sectors;
+    bool hit = l2.access(sectors[k], site.access & WRITE);
+    // a sector that is only written is not fetched
+    if (!hit && site.access != WRITE) ++site.dram_sectors;
+  }
+  if (site.access == (WRITE | ATOMIC))
+    for (int l = 0; l < r.lanes; ++l) {
+      uint64_t& here = atomics[r.address[l]];
+      Launch& launch = launches.back();
+      launch.atomics_of_one = std::max(launch.atomics_of_one, ++here);
+    }
+}
+
+static void count_warp(int first, int last) {
+  Launch& launch = launches.back();
+  std::unordered_map<uintptr_t, std::vector<Request>> requests;
+  std::vector<std::pair<uintptr_t, size_t>> order;  // of first execution
+  size_t longest = 0;
+  for (int t = first; t < last; ++t) {
+    std::unordered_map<uintptr_t, size_t> executed;
+    for (const Record& r : records[t]) {
+      size_t k = executed[r.code]++;
+      auto& list = requests[r.code];
+      if (k == list.size()) {
+        list.push_back({0, {}});
+        order.push_back({r.code, k});
+        Site& site = launch.sites[r.code];
+        if (site.buffer.empty()) {
+          const Buffer* b = buffer_at(r.address);
+          site = {b ? b->name : "?", r.access, r.size, r.shared, 0, 0, 0, 0, 0, 0};
+        }
+      }
+      list[k].address[list[k].lanes++] = r.address;
+    }
+    longest = std::max(longest, records[t].size());
+    records[t].clear();
+  }
+  for (auto& [code, k] : order) {
+    Site& site = launch.sites[code];
+    const Request& r = requests[code][k];
+    ++site.requests;
+    site.lanes += r.lanes;
+    site.shared ? shared_request(site, r) : global_request(site, r);
+  }
+  launch.longest = std::max<uint64_t>(launch.longest, longest);
+}
+
+void count_block_ends() {
+  int resident = std::clamp(2048 / state.threads, 1, 32);
+  if (!l1.sets || l1.sets != std::max<size_t>(1, l1_bytes / resident / SECTOR / Cache::WAYS)) l1.resize(l1_bytes / resident);
+  std::fill(l1.lines.begin(), l1.lines.end(), Cache::Line{~0ull, 0, false});
+  for (int w = 0; w * WARP < state.threads; ++w) count_warp(w * WARP, std::min(w * WARP + WARP, state.threads));
+}
+
+void count_launch_ends() {
+  for (auto& r : records) r.clear();
+  launches.back().written_back = l2.written_back;
+}
+
+extern "C" {
+
+// Forget what was counted, and what the caches hold.
+void gs_count_from_here(size_t l1_size, size_t l2_size) {
+  l1_bytes = l1_size, l2_bytes = l2_size;
+  launches.clear();
+  l1.sets = 0;
+  l2.resize(l2_bytes);
+}
+
+// What was counted, a line for each launch and each instruction; sectors that are still to be written are the last launch's.
+const char* gs_counted() {
+  static std::string text;
+  text.clear();
+  char line[400];
+  if (!launches.empty()) launches.back().written_back += l2.flush();
+  for (const Launch& l : launches) {
+    snprintf(line, sizeof line, "launch\t%s\t%llu\t%llu\t%llu\t%llu\t%llu\n", l.kernel.c_str(), (unsigned long long)l.blocks,
+             (unsigned long long)l.threads, (unsigned long long)l.longest, (unsigned long long)l.atomics_of_one,
+             (unsigned long long)l.written_back);
+    text += line;
+    for (const auto& [code, s] : l.sites) {
+      snprintf(line, sizeof line, "site\t%s\t%d\t%d\t%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", s.buffer.c_str(), s.access, s.size,
+               s.shared, (unsigned long long)s.requests, (unsigned long long)s.lanes, (unsigned long long)s.sectors,
+               (unsigned long long)s.l2_sectors, (unsigned long long)s.dram_sectors, (unsigned long long)s.wavefronts);
+      text += line;
+    }
+  }
+  return text.c_str();
+}
+}
+
+}  // namespace gs

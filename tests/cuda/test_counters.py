@@ -1,0 +1,85 @@
+"""The counts of memory requests, of kernels whose counts can be worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cuda import Program, cpu_compiler
+from tests.cuda.counters import Launch, counted
+
+pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
+
+SOURCE = r"""
+extern "C" __global__ void strided(float* y, float* x, int step) {
+  y[blockIdx.x * 64 + threadIdx.x] = x[(blockIdx.x * 64 + threadIdx.x) * step];
+}
+extern "C" __global__ void wide(float4* y, float4* x) { y[threadIdx.x] = x[threadIdx.x]; }
+extern "C" __global__ void again(float* y, float* x) {
+  float v = 0;
+  for (int k = 0; k < 5; ++k) v += x[(threadIdx.x + 8 * k) % 64];
+  y[threadIdx.x] = v;
+}
+extern "C" __global__ void banks(float* y, int step) {
+  __shared__ float s[1056];
+  for (int k = threadIdx.x; k < 1056; k += 32) s[k] = k;
+  __syncwarp();
+  y[threadIdx.x] = s[threadIdx.x * step];
+}
+extern "C" __global__ void one_cell(int* y) { atomicAdd(y + threadIdx.x / 16, 1); }
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program(SOURCE, tmp_path_factory.mktemp("counters"))
+
+
+def count(program: Program, kernel: str, grid: int, block: int, *args: object, **caches: int) -> Launch:
+    with counted(**caches) as launches:
+        program.launch(kernel, grid, block, *args)
+    (launch,) = launches
+    return launch
+
+
+def site(launch: Launch, buffer: str, access: str = "read") -> object:
+    (found,) = (s for s in launch.sites if s.buffer == buffer and s.access == access)
+    return found
+
+
+@pytest.mark.parametrize(("step", "sectors"), [(1, 4), (2, 8), (8, 32), (64, 32), (0, 1)])
+def test_strides(program: Program, step: int, sectors: int) -> None:
+    launch = count(program, "strided", 3, 64, np.zeros(192, "f4"), np.zeros(192 * 64, "f4"), step)
+    x, y = site(launch, "x"), site(launch, "y", "write")
+    assert (launch.blocks, launch.threads, launch.warps) == (3, 64, 6)
+    assert (x.requests, x.lanes, x.sectors) == (6, 192, 6 * sectors)
+    assert (y.requests, y.sectors, y.used) == (6, 24, 1.0)
+    assert launch.written_back == 24 and launch.dram_bytes == 32 * (24 + x.dram_sectors)
+
+
+def test_wide_accesses(program: Program) -> None:
+    launch = count(program, "wide", 1, 32, np.zeros(128, "f4"), np.zeros(128, "f4"))
+    x = site(launch, "x")
+    assert (x.size, x.requests, x.sectors, x.wavefronts) == (16, 1, 16, 4)
+
+
+def test_caches(program: Program) -> None:
+    launch = count(program, "again", 1, 64, np.zeros(64, "f4"), np.zeros(64, "f4"))
+    x = site(launch, "x")
+    assert (x.requests, x.sectors, x.l2_sectors, x.dram_sectors) == (10, 40, 8, 8)
+    assert launch.longest == 6
+
+
+@pytest.mark.parametrize(("step", "turns"), [(1, 1), (2, 2), (32, 32), (33, 1), (0, 1)])
+def test_bank_conflicts(program: Program, step: int, turns: int) -> None:
+    launch = count(program, "banks", 1, 32, np.zeros(32, "f4"), step)
+    reads = site(launch, "shared memory")
+    assert (reads.requests, reads.wavefronts) == (1, turns)
+
+
+def test_atomics(program: Program) -> None:
+    y = np.zeros(4, "i4")
+    launch = count(program, "one_cell", 3, 64, y)
+    found = site(launch, "y", "atomic")
+    assert y.tolist() == [48] * 4 and launch.atomics_of_one == 48
+    assert (found.requests, found.lanes, found.sectors) == (6, 192, 6)
