@@ -1,8 +1,9 @@
 """Running cuda kernels without a GPU: the very loop nests of the cuda schedule, their threads taken one after the other.
 
 Only what a CPU cannot run is replaced: thread bindings become serial loops, atomics the plain operation.  The index
-arithmetic, the predicates and the order of the kernels are those that the GPU would run.  Kernels whose threads share
-memory or wait for each other cannot be emulated this way.
+arithmetic, the predicates and the order of the kernels are those that the GPU would run.  Threads that share memory or wait for
+each other cannot be taken one after the other: rules that would have them find that the target is not ``cooperative``, and do
+the same by threads that need no other.  The text of kernels is run as it is by the tests' own device.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class EmulatedCuda(Cuda):
     def of(cls, attributes: Mapping[str, Any]) -> EmulatedCuda:
         backward = bool(attributes.get("backward", False))
         cuda = Cuda.of({"kind": "cuda", "arch": attributes["arch"]})
-        facts = replace(cuda.facts, index_bits=64 if attributes.get("wide") else 32)
+        facts = replace(cuda.facts, index_bits=64 if attributes.get("wide") else 32, cooperative=False)
         return cls(facts, cuda.tvm, resolve("llvm"), backward)
 
     @property

@@ -42,6 +42,7 @@ class Target:
         cores: that threads run on (llvm); None where it is not known.
         index_bits: the only width of the numbers of threads that kernels are to have (cuda); None: what extents allow, where only
             a call tells, both.
+        cooperative: the threads of a block may wait for each other and share memory (cuda).
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Target:
     l3_bytes: int | None = None
     cores: int | None = None
     index_bits: int | None = None
+    cooperative: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -546,6 +546,18 @@ def thread_binding(tag: str, extent: Any, body: Body, name: str, dtype: str = "i
     return tirx.For(v, const(0, dtype), extent, tirx.ForKind.THREAD_BINDING, body(v), iv)
 
 
+def synchronize_block() -> Stmt:
+    """Wait for the threads of a block, which then see what they have stored in shared memory."""
+    return evaluate(tirx.call_intrin("void", "tirx.tvm_storage_sync", ir.StringImm("shared")))
+
+
+def from_lane_below(value: Expr, distance: Expr) -> Expr:
+    """The value of the thread of a warp so many lanes further; all 32 threads must be there."""
+    mask, warp = tirx.const(0xFFFFFFFF, "uint32"), const(32, "int32")
+    distance = cast("int32", distance)
+    return tirx.call_intrin(dtype_of(value), "tirx.tvm_warp_shuffle_down", mask, value, distance, warp, warp)
+
+
 # -- functions --------------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from gscompile.schedules.cuda.check import Check
 from gscompile.schedules.cuda.copies import Copies
 from gscompile.schedules.cuda.map import Cells
 from gscompile.schedules.cuda.ordered import Ordered
-from gscompile.schedules.cuda.reduce import Folds
+from gscompile.schedules.cuda.reduce import Columns, Folds, Rows
 from gscompile.schedules.cuda.rows import SerialRows
 from gscompile.schedules.cuda.scan import Scans
 from gscompile.schedules.cuda.scatter import Atomics, Direct, LastWriter
@@ -14,6 +14,8 @@ RULES: tuple[Rule, ...] = (
     Check(),
     Copies(),
     Cells(),
+    Rows(),
+    Columns(),
     Folds(),
     Scans(),
     SerialRows(),
