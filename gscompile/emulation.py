@@ -22,7 +22,7 @@ from gscompile.ir.graph import Graph
 from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import AS_DEVICE, Runner
-from gscompile.schedules.cuda.atomics import PLAIN
+from gscompile.schedules.cuda.atomics import PLAIN, VECTOR
 from gscompile.schedules.cuda.vectors import STREAM
 
 
@@ -93,5 +93,9 @@ def _plain(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
     """What a device function does when no other thread runs: an atomic operation, or a store past the caches."""
     if name.startswith(STREAM):
         return T.store_vector(buf, at[-1], T.reinterpreted(value))
+    if name.startswith(VECTOR):
+        values, _ = T.addressed(value)
+        several = [[*at[:-1], at[-1] + k] for k in range(int(name.removeprefix(VECTOR)))]
+        return T.seq(*(T.store(buf, c, T.load(buf, *c) + T.load(values, T.const(k))) for k, c in enumerate(several)))
     op, dtype = name.removeprefix("gs_atomic_").split("_", 1)
     return T.store(buf, at, PLAIN[op](DTYPES[dtype], T.load(buf, *at), value))

@@ -423,6 +423,12 @@ def address_of(buf: Buffer, *indices: Expr) -> Expr:
     return tirx.address_of(load(buf, *indices))
 
 
+def addressed(address: Expr) -> tuple[Buffer, list[Expr]]:
+    """The buffer and the coordinates of an :func:`address_of`."""
+    place = address.args[0]
+    return place.source, list(place.indices)
+
+
 def begin_of(buf: Buffer, pointer: Var) -> Expr:
     """The address of a buffer's first element, as a pointer of another's type."""
     return tirx.reinterpret(pointer.ty, address_of(buf, *(const(0) for _ in buf.shape)))
@@ -1054,8 +1060,7 @@ def serial_device(
             return tirx.AttrStmt(s.node, s.attr_key, value, visit(s.body))
         if isinstance(s, tirx.Evaluate) and isinstance(s.value, ir.Call) and s.value.op.name == DEVICE_CALL:
             name, address, value, _ = s.value.args
-            place = address.args[0]
-            return atomic(str(name.value), place.source, list(place.indices), value)
+            return atomic(str(name.value), *addressed(address), value)
         return s
 
     return func.with_body(visit(func.body))

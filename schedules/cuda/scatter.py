@@ -11,6 +11,7 @@ All start by copying base to the output (skipped in place) and differ in how poi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
+from gscompile.schedules.cuda.atomics import add_vector, atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.map import fill_cells
@@ -155,7 +156,11 @@ def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[
 
 
 class Atomics:
-    """Any reduction; the totals are the output itself where its dtype has atomics, else a wider scratch tensor."""
+    """Any reduction; the totals are the output itself where its dtype has atomics, else a wider scratch tensor.
+
+    Rows of float32 are added by 16 bytes at a time (:func:`add_vector`): per 16 bytes of src, as many read and added, 8 / (units
+    of a row) of an index, and about 25 instructions.  Other points are added one by one.
+    """
 
     name = "atomics"
 
@@ -204,7 +209,35 @@ class _Atomic:
             claim, first = claimed(nest, ctx, "min")
             begin = over_points(nest, ctx, lambda p: T.if_(first(p), T.store(self.totals, p.cell, self.value(p))))
             return T.seq(claim, begin), over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), self.add(p)))
-        return None if op.include_self else over_points(nest, ctx, self.reset), over_points(nest, ctx, self.add)
+        n = self.neighbours()
+        add = over_points(nest, ctx, self.add if n == 1 else lambda p: self.add_several(p, n), vector=n)
+        return None if op.include_self else over_points(nest, ctx, self.reset), add
+
+    def neighbours(self) -> int:
+        """How many points one access adds: float32 neighbours along a window that is innermost in points and output."""
+        nest, m = self.nest, self.nest.op.addressing.map
+        last = m.sources[-1] if m.sources else None
+        if self.wide.name != "float32" or atomic_name(nest.op.reduction, nest.dtype) != "add":
+            return 1
+        if not isinstance(last, Window) or m.layout[-1] != ("window", last.window):
+            return 1
+        width, pitch = nest.window[last.window], nest.shape[-1]
+        if not isinstance(width, int) or not isinstance(pitch, int):
+            return 1
+        return math.gcd(4, width, pitch)
+
+    def add_several(self, p: Point, n: int) -> Stmt:
+        """Add n neighbours: 16 bytes of src read by 16 bytes of red, where it was 4 by 4."""
+        _, last = self.nest.op.addressing.map.layout[-1]
+        values = T.buffer("values", [n], "float32", align=4 * n, scope="local")
+
+        def one(q: Expr) -> Stmt:
+            beside = [x + q if k == last else x for k, x in enumerate(p.window)]
+            return T.store(values, [q], cast(self.nest.src(p.grid, beside), self.nest.dtype, self.wide))
+
+        # of 16-bit floats TVM has no conversions of vectors
+        fill = T.vectorized(n, one, "q") if self.nest.dtype.name == "float32" else T.for_(n, one, "q")
+        return T.seq(T.allocate(values), fill, add_vector(self.totals, p.cell, values, n))
 
     def value(self, p: Point) -> Expr:
         return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)

@@ -448,6 +448,29 @@ def test_an_empty_table_is_not_read() -> None:
     assert (e.value.position, e.value.value) == ((0,), 3)
 
 
+@pytest.mark.parametrize(
+    ("width", "pitch", "dtype", "several"),
+    [(8, 8, "float32", 4), (6, 6, "float16", 2), (4, 6, "float32", 2), (5, 5, "float32", 1)],
+)
+def test_rows_are_added_by_several(width: int, pitch: int, dtype: str, several: int) -> None:
+    """Messages that are fused with a gather and weights, and whose rows are as wide as those that they go to, or less."""
+    b = gs.Builder("added")
+    rows = b.take(b.input("x", ("n", width), dtype), b.input("j", ("e",), "int32"), bounds="fill")
+    messages = rows * b.input("w", ("e", 1), dtype)
+    window = gs.IndexMap((gs.Indexed(0), gs.Window(0)), (("index", 0), ("window", 0)), window_sizes=(width,))
+    b.output(
+        b.scatter_map(b.zeros((11, pitch), dtype), b.input("i", ("e",), "int64"), messages, window, reduction="add")
+    )
+    seed = rng(width)
+    x, w = (seed.integers(-9, 9, s).astype(dtype) for s in ((7, width), (300, 1)))
+    j, i = seed.integers(-9, 9, 300, "int32"), seed.integers(0, 11, 300)
+    want = np.zeros((11, pitch), dtype)
+    np.add.at(want[:, :width], i, np.where(((j >= -7) & (j < 7))[:, None], x[j % 7], 0) * w)
+    assert_same(emulate(b)(x=x, w=w, i=i, j=j), want, signed_zero=False)
+    names = set(re.findall(r"gs_atomic_add_float32(x\d)?\(", b.build({"kind": "cuda", "arch": "sm_90"}).source("cuda")))
+    assert names == {f"x{several}" if several > 1 else ""}
+
+
 class Racing:
     """A user's rule for any scatter that lets points of one cell overwrite each other in whatever order they come."""
 

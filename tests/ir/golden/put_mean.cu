@@ -1,5 +1,9 @@
-__device__ __forceinline__ void gs_atomic_add_float32(float* p, float v) {
-  atomicAdd((float*)p, (float)v);
+__device__ __forceinline__ void gs_atomic_add_float32x4(float* p, float* v) {
+#if __CUDA_ARCH__ >= 900
+  atomicAdd((float4*)p, *(float4*)v);
+#else
+  for (int k = 0; k < 4; ++k) atomicAdd(p + k, v[k]);
+#endif
 }
 
 __device__ __forceinline__ void gs_atomic_add_int32(int* p, int v) {
@@ -84,15 +88,17 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_2(int64_t* __r
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_put_3_ptr, float* __restrict__ v_ptr) {
-  if (((int)threadIdx.x) < 56) {
+  if (((int)threadIdx.x) < 14) {
     int i = ((int)threadIdx.x);
+    alignas(16) float values_ptr[4];
+    *(float4*)(values_ptr + 0) = *(float4*)(v_ptr + (((int)threadIdx.x) * 4));
     int64_t condval;
-    if (i_ptr[(((int)threadIdx.x) >> 3)] < (int64_t)0) {
-      condval = (i_ptr[(((int)threadIdx.x) >> 3)] + (int64_t)9);
+    if (i_ptr[(((int)threadIdx.x) >> 1)] < (int64_t)0) {
+      condval = (i_ptr[(((int)threadIdx.x) >> 1)] + (int64_t)9);
     } else {
-      condval = i_ptr[(((int)threadIdx.x) >> 3)];
+      condval = i_ptr[(((int)threadIdx.x) >> 1)];
     }
-    gs_atomic_add_float32((&(out0_put_3_ptr[((condval * (int64_t)8) + (((int64_t)((int)threadIdx.x)) & (int64_t)7))])), v_ptr[((int)threadIdx.x)]);
+    gs_atomic_add_float32x4((&(out0_put_3_ptr[((condval * (int64_t)8) + ((((int64_t)((int)threadIdx.x)) & (int64_t)1) * (int64_t)4))])), (&(values_ptr[0])));
   }
 }
 
