@@ -59,7 +59,7 @@ class Recipe:
         return disk_cache.slot(self.graph, self.target, self.deterministic, self.choices)
 
     def lowered(self) -> Lowered:
-        return lower(self.graph, self.target, self.rules, self.deterministic, self.choices)
+        return lower(self.graph, self.target, self.rules, self.deterministic, self.choices, by_runner=True)
 
     def code(self) -> Code:
         lowered = self.lowered()

@@ -1,14 +1,15 @@
 """Running cuda kernels without a GPU: the very loop nests of the cuda schedule, their threads taken one after the other.
 
 Only what a CPU cannot run is replaced: thread bindings become serial loops, atomics the plain operation.  The index
-arithmetic, the predicates and the order of the kernels are those that the GPU would run.  Kernels whose threads share
-memory or wait for each other cannot be emulated this way.
+arithmetic, the predicates and the order of the kernels are those that the GPU would run.  Threads that share memory or wait for
+each other cannot be taken one after the other: rules that would have them find that the target is not ``cooperative``, and do
+the same by threads that need no other.  The text of kernels is run as it is by the tests' own device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gscompile.build import Module, build
@@ -20,8 +21,9 @@ from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
 from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DTYPES
-from gscompile.runtime.devices import HOST, Runner
-from gscompile.schedules.cuda.atomics import PLAIN
+from gscompile.runtime.devices import AS_DEVICE, Runner
+from gscompile.schedules.cuda.atomics import PLAIN, VECTOR
+from gscompile.schedules.cuda.vectors import STREAM
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,15 @@ class EmulatedCuda(Cuda):
     def of(cls, attributes: Mapping[str, Any]) -> EmulatedCuda:
         backward = bool(attributes.get("backward", False))
         cuda = Cuda.of({"kind": "cuda", "arch": attributes["arch"]})
-        return cls(cuda.facts, cuda.tvm, resolve("llvm"), backward)
+        facts = replace(cuda.facts, index_bits=64 if attributes.get("wide") else 32, cooperative=False)
+        return cls(facts, cuda.tvm, resolve("llvm"), backward)
 
     @property
     def runner(self) -> Runner:
-        return HOST
+        return AS_DEVICE
 
     def adapted(self, func: PrimFunc) -> PrimFunc:
-        return T.serial_device(func, _plain_atomic, self.backward)
+        return T.serial_device(func, _plain, self.backward)
 
     def compile(self, module: Any) -> Any:
         return self.host.compile(module)
@@ -70,6 +73,7 @@ def emulate(
     rules: Sequence[Any] = (),
     deterministic: bool = False,
     backward: bool = False,
+    wide: bool = False,
 ) -> Module:
     """A module that runs on the CPU what the cuda schedule would run on a GPU.
 
@@ -78,13 +82,20 @@ def emulate(
         arch: the GPU architecture to schedule for.
         rules, deterministic: as for :meth:`gscompile.frontend.builder.Builder.build`.
         backward: take the threads from the last to the first; a result that must not depend on their order does not.
+        wide: number threads with 64 bits, as where there are too many for 32.
     """
     graph = source.graph() if isinstance(source, Builder) else source
-    target = EmulatedCuda.of({"arch": arch, "backward": backward})
+    target = EmulatedCuda.of({"arch": arch, "backward": backward, "wide": wide})
     return build(graph, target, rules=rules, deterministic=deterministic)
 
 
-def _plain_atomic(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
-    """What an atomic does when no other thread runs."""
+def _plain(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
+    """What a device function does when no other thread runs: an atomic operation, or a store past the caches."""
+    if name.startswith(STREAM):
+        return T.store_vector(buf, at[-1], T.reinterpreted(value))
+    if name.startswith(VECTOR):
+        values, _ = T.addressed(value)
+        several = [[*at[:-1], at[-1] + k] for k in range(int(name.removeprefix(VECTOR)))]
+        return T.seq(*(T.store(buf, c, T.load(buf, *c) + T.load(values, T.const(k))) for k, c in enumerate(several)))
     op, dtype = name.removeprefix("gs_atomic_").split("_", 1)
     return T.store(buf, at, PLAIN[op](DTYPES[dtype], T.load(buf, *at), value))

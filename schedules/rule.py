@@ -41,6 +41,9 @@ class Target:
         l2_bytes: of a core's L2 cache (llvm); None where it is not known.
         l3_bytes: of the L3 cache that cores share (llvm); None where it is not known.
         cores: that threads run on (llvm); None where it is not known.
+        index_bits: the only width of the numbers of threads that kernels are to have (cuda); None: what extents allow, where only
+            a call tells, both.
+        cooperative: the threads of a block may wait for each other and share memory (cuda).
     """
 
     kind: str
@@ -49,6 +52,8 @@ class Target:
     l2_bytes: int | None = None
     l3_bytes: int | None = None
     cores: int | None = None
+    index_bits: int | None = None
+    cooperative: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,8 +206,9 @@ class Lowering:
         deterministic: bool,
         choices: Choices,
         explorer: Explorer | None,
+        by_runner: bool,
     ) -> None:
-        self.given, self.target, self.explorer = graph, target, explorer
+        self.given, self.target, self.explorer, self.by_runner = graph, target, explorer, by_runner
         words = in_words(graph)
         rewritten = without_complex(words.graph).after(words)
         self.graph = graph = rewritten.graph
@@ -237,12 +238,13 @@ class Lowering:
             target.facts,
             self.sizes,
             self.threads,
-            T.not_(status_failed(self.status)) if checks else None,
+            T.not_(status_failed(self.status)) if checks and target.host_guards else None,
             self.workspace.buffer,
             deterministic,
             choices,
         )
         self.checks: list[Value] = []
+        self.check_nests: list[CheckNest] = []
         self.places: dict[int, Any] = {}
         self.kernels: list[tuple[str, str]] = []
         self.work: Dim = 0
@@ -272,19 +274,27 @@ class Lowering:
         if isinstance(stmt, Checked):
             assert check is not None, f"rule {rule} has taken over a check that {nest.name} does not have"
             self.work += check.work
-            failed = status_failed(self.status)
-            if first := [c for c in (nest.in_place, self.idle(nest)) if c is not None]:
-                self.body.append(T.if_(T.all_of([self.context.guard, T.any_of(first)]), self.scheduled(check)))
-            stmt = T.seq(stmt.stmt, T.if_(failed, self.scheduled(replace(check, known=True))))
+            stmt = self.checked(nest, check, stmt.stmt)
         elif check is not None:
             self.emit(check)
         if self.target.host_guards:
             stmt = T.if_(self.context.guard, stmt)
+        elif check is not None or isinstance(nest, CheckNest):  # nothing that comes before a check has to ask
+            self.context = replace(self.context, guard=T.not_(status_failed(self.status)))
         self.body.append(stmt)
         if not isinstance(nest, CheckNest):
             self.kernels.append((nest.name, rule))
             if nest.name not in self.context.decisions:  # the first rule that takes such a nest
                 self.context.decided(Decision(nest.name, {"elements": nest.reads, "operations": nest.work}, {}))
+
+    def checked(self, nest: Nest, check: CheckNest, stmt: Stmt) -> Stmt:
+        """The statement of a rule that has taken over a check, which comes first all the same where indices might not be read."""
+        first = [c for c in (nest.in_place, self.idle(nest)) if c is not None]
+        if not self.target.host_guards:  # each thread that reads an index says itself which it is
+            return T.seq(T.if_(T.any_of(first), self.scheduled(check)) if first else None, stmt)
+        if first:
+            self.body.append(T.if_(T.all_of([self.context.guard, T.any_of(first)]), self.scheduled(check)))
+        return T.seq(stmt, T.if_(status_failed(self.status), self.scheduled(replace(check, known=True))))
 
     def idle(self, nest: Nest) -> Expr | None:
         """When a nest has nothing to compute, and so looks at no index, though there may be a bad one; None for never."""
@@ -303,7 +313,7 @@ class Lowering:
         element = self.element(index)
         slot = len(self.checks)
         self.checks.append(value)
-        return CheckNest(
+        nest = CheckNest(
             f"{value.name}_check",
             a.map.grid_shape(index.shape),
             index.shape,
@@ -316,6 +326,8 @@ class Lowering:
             slot,
             self.place(slot),
         )
+        self.check_nests.append(nest)
+        return nest
 
     def place(self, slot: int) -> Expr:
         """A check's number; a variable where the function may be long, so that checks that are alike can be one part."""
@@ -417,16 +429,18 @@ class Lowering:
         for k, v in enumerate(graph.outputs):
             if written.get(id(v)) is not self.outs[k]:  # an input, a constant, or an output named twice
                 self.copy(v, self.outs[k])
-        begin = self.prologue()
         symbols = tuple(graph.symbols)
         params = [*self.params, *(self.sizes.variables[n] for n in symbols), self.threads, self.in_place]
         declared = [*self.declared, *self.workspace.declared]
         parts = Parts(graph.name, self.target.device_type, map(T.declared, declared))
-        stmts = [s for s in (begin, *self.body) if s is not None]
+        begin, end = self.prologue(), self.epilogue()
+        call: Callable[[Stmt], Stmt] = lambda stmt: stmt  # noqa: E731
         if self.target.in_parts and (len(self.body) > NESTS or self.sizes.named):
-            stmts = list(map(parts.call, stmts))
+            call, declared = parts.call, []
+        if end is None or not self.by_runner:
+            stmts = [*declared, *(call(s) for s in (begin, *self.body, end) if s is not None)]
         else:
-            stmts = [*declared, *stmts]
+            stmts = [*declared, T.if_(self.threads == 0, call(end), T.seq(*map(call, self.body)))]
         places = (T.bind(place, T.const(slot)) for slot, place in self.places.items())
         body = T.seq(*self.sizes.bindings(), *places, *stmts)
         func = self.target.adapted(T.prim_func(graph.name, params, body, self.target.device_type))
@@ -462,10 +476,15 @@ class Lowering:
         if not self.checks:
             return None
         stores = [T.store(self.status, [T.const(status.FAILED)], T.const(0))]
+        nowhere = status.NOWHERE if self.target.host_guards else status.UNSAID
         for slot in range(len(self.checks)):
-            stores.append(T.store(self.status, [T.const(status.position(slot))], T.const(status.NOWHERE)))
+            stores.append(T.store(self.status, [T.const(status.position(slot))], T.const(nowhere)))
             stores.append(T.store(self.status, [T.const(status.value(slot))], T.const(0)))
         return self.target.once(T.seq(*stores))
+
+    def epilogue(self) -> Stmt | None:
+        """What makes the status say all that it has to, where checks only note positions; see :func:`lower`."""
+        return self.target.named(self.check_nests, self.context) if self.check_nests else None
 
 
 def _joint(value: Value) -> Hashable:
@@ -487,6 +506,7 @@ def lower(
     deterministic: bool = False,
     choices: Choices | None = None,
     explorer: Explorer | None = None,
+    by_runner: bool = False,
 ) -> Lowered:
     """One PrimFunc for the graph.
 
@@ -495,11 +515,14 @@ def lower(
         deterministic: bitwise repeatable results on cuda too.
         choices: for those that rules leave open.
         explorer: finds what they leave open.
+        by_runner: the function is called by a :class:`gscompile.runtime.devices.Runner`.  On a GPU that hands it a status of
+            zeros, and calls it again with 0 threads where some check has failed, which runs no nest, but has the status say
+            where, and what stands there.  Otherwise a call does both by itself, which takes two more kernels.
 
     Raises:
         ArgumentError: a choice was given that is none.
     """
-    return Lowering(graph, target, rules, deterministic, choices or {}, explorer).run()
+    return Lowering(graph, target, rules, deterministic, choices or {}, explorer, by_runner).run()
 
 
 def least_bytes(graph: Graph) -> Dim:

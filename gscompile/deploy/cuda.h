@@ -31,6 +31,7 @@ typedef uint64_t GsAddress; /* CUdeviceptr */
     X(free, "cuMemFree_v2", (GsAddress at))                                                                               \
     X(allocate_in_order, "cuMemAllocAsync", (GsAddress *to, size_t bytes, void *stream))                                  \
     X(free_in_order, "cuMemFreeAsync", (GsAddress at, void *stream))                                                      \
+    X(clear, "cuMemsetD8Async", (GsAddress at, unsigned char value, size_t bytes, void *stream))                          \
     X(to_device, "cuMemcpyHtoD_v2", (GsAddress to, const void *from, size_t bytes))                                       \
     X(to_host, "cuMemcpyDtoHAsync_v2", (void *to, GsAddress from, size_t bytes, void *stream))                            \
     X(synchronize, "cuStreamSynchronize", (void *stream))
@@ -347,6 +348,16 @@ GS_INLINE int gs_launch_all(const GsGraph *g, GsDevice *d, void *stream, const G
     return code;
 }
 
+/* Reads the status record, and waits for it. */
+static int gs_read_status(const GsGraph *g, int64_t *status, GsAddress from, void *stream, gs_error *error) {
+    int code = gs_driver.to_host(status, from, sizeof(int64_t) * (size_t)(1 + 2 * g->checks), stream);
+    if (code == 0)
+        code = gs_driver.synchronize(stream);
+    if (code != 0)
+        GS_FAIL(error, GS_DEVICE, "%s: kernels have failed: %s", g->name, gs_code_name(code));
+    return GS_OK;
+}
+
 /* In a context, with scratch memory: a status record of so many bytes, and what kernels need. */
 static int gs_run_here(const GsGraph *g, const GsDevice *d, const GsLoaded *l, const GsArray *arrays, const int64_t *size, GsAddress scratch,
                        int64_t status_bytes, void *stream, GsAny *args, int64_t *status, int64_t flags, gs_error *error) {
@@ -357,17 +368,23 @@ static int gs_run_here(const GsGraph *g, const GsDevice *d, const GsLoaded *l, c
     *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)scratch + status_bytes}};
     for (int k = 0; k < g->sizes; ++k)
         *arg++ = (GsAny){GS_INT, 0, {.number = size[k]}};
-    *arg++ = (GsAny){GS_INT, 0, {.number = 1}};
+    GsAny *threads = arg++;
+    *threads = (GsAny){GS_INT, 0, {.number = 1}};
     *arg++ = (GsAny){GS_INT, 0, {.number = flags}};
+    int cleared = g->checks == 0 ? 0 : gs_driver.clear(scratch, 0, (size_t)status_bytes, stream);
+    if (cleared != 0)
+        GS_FAIL(error, GS_DEVICE, "%s: the status cannot be cleared: %s", g->name, gs_code_name(cleared));
     int code = gs_call_host(g, d, l, stream, args, (int)(arg - args), error);
     if (code != GS_OK || g->checks == 0)
         return code;
-    code = gs_driver.to_host(status, scratch, sizeof(int64_t) * (size_t)(1 + 2 * g->checks), stream);
-    if (code == 0)
-        code = gs_driver.synchronize(stream);
-    if (code != 0)
-        GS_FAIL(error, GS_DEVICE, "%s: kernels have failed: %s", g->name, gs_code_name(code));
-    return gs_checked(g, status, size, error);
+    code = gs_read_status(g, status, scratch, stream, error);
+    if (code == GS_OK && status[0] != 0) { /* with 0 threads it says which index that was */
+        threads->is.number = 0;
+        code = gs_call_host(g, d, l, stream, args, (int)(arg - args), error);
+        if (code == GS_OK)
+            code = gs_read_status(g, status, scratch, stream, error);
+    }
+    return code == GS_OK ? gs_checked(g, status, size, error) : code;
 }
 
 /* Runs the kernels on a stream; where there are checks, waits for them. */

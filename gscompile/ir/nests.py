@@ -77,6 +77,21 @@ class MapNest(Nest):
 
 
 @dataclass(frozen=True, slots=True)
+class Partial:
+    """Folds of parts of a box, in any division of it, which are merged to that of the box.
+
+    Attributes:
+        initial: dtype and first value of each accumulator: the fold of no elements.
+        step: as :attr:`ReduceNest.step`; the elements of a part come in row-major order.
+        merge: the accumulators of two parts -> those of both.
+    """
+
+    initial: tuple[tuple[DType, Expr], ...]
+    step: Callable[[Sequence[Expr], Coords, Coords], list[Expr]]
+    merge: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]]
+
+
+@dataclass(frozen=True, slots=True)
 class ReduceNest(Nest):
     """``out[c] = finish(fold of step over the box of c)``; several accumulators at once, for argmax.
 
@@ -90,6 +105,7 @@ class ReduceNest(Nest):
         inner: the reduced axes are the innermost of the argument (a run of memory is folded).
         check: of a fold of what a gather gives: its index check.
         grid: of such a fold: (c, position in the box) -> the grid position whose index that step uses.
+        partial: how parts of a box may be folded; None where all have to be taken in their order.
     """
 
     name: str
@@ -105,6 +121,7 @@ class ReduceNest(Nest):
     inner: bool
     check: CheckNest | None = None
     grid: Callable[[Coords, Coords], list[Expr]] = lambda c, r: [*c, *r]
+    partial: Partial | None = None
 
     @property
     def work(self) -> Dim:

@@ -14,6 +14,9 @@ FAILED = 0
 NOWHERE = (1 << 63) - 1
 """The position of a check that has found nothing."""
 
+UNSAID = 0
+"""What stands for that while kernels on a GPU run: they keep what a position lacks to ``NOWHERE``, the largest of all."""
+
 
 def length(checks: int) -> int:
     """How many numbers it has."""

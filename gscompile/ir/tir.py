@@ -73,6 +73,11 @@ def reinterpret(dtype: str, x: Expr) -> Expr:
     return tirx.reinterpret(dtype, x)
 
 
+def reinterpreted(x: Expr) -> Expr:
+    """The value whose bits :func:`reinterpret` took; ``x`` if it took none."""
+    return x.args[0] if getattr(getattr(x, "op", None), "name", "") == "tirx.reinterpret" else x
+
+
 def if_then_else(condition: Expr, a: Expr, b: Expr) -> Expr:
     """``a`` or ``b``; only the chosen one is computed, so that the other's loads never happen."""
     return tirx.if_then_else(condition, a, b)
@@ -389,8 +394,39 @@ def store(buf: Buffer, indices: Sequence[Expr], value: Expr) -> Stmt:
     return tirx.BufferStore(buf, value, [int64(i) for i in indices])
 
 
+def load_vector(buf: Buffer, place: Expr, lanes: int) -> Expr:
+    """Neighbours in memory at once, from a row-major position on: a vector, or an element for one lane."""
+    return tirx.BufferLoad(buf, _run(buf, place, lanes))
+
+
+def store_vector(buf: Buffer, place: Expr, value: Expr) -> Stmt:
+    """The reverse."""
+    return tirx.BufferStore(buf, value, _run(buf, place, lanes_of(value)))
+
+
+def lanes_of(value: Expr) -> int:
+    """Elements of a vector; 1 of a scalar."""
+    return int(value.ty.dtype.lanes)
+
+
+def _run(buf: Buffer, place: Expr, lanes: int) -> list[Expr]:
+    last = place if lanes == 1 else tirx.Ramp(int64(place), const(1), lanes)
+    return [*(const(0) for _ in buf.shape[1:]), last]
+
+
+def broadcast(value: Expr, lanes: int) -> Expr:
+    """A vector of equal elements."""
+    return value if lanes == 1 else tirx.Broadcast(value, lanes)
+
+
 def address_of(buf: Buffer, *indices: Expr) -> Expr:
     return tirx.address_of(load(buf, *indices))
+
+
+def addressed(address: Expr) -> tuple[Buffer, list[Expr]]:
+    """The buffer and the coordinates of an :func:`address_of`."""
+    place = address.args[0]
+    return place.source, list(place.indices)
 
 
 def begin_of(buf: Buffer, pointer: Var) -> Expr:
@@ -462,6 +498,16 @@ def kept(names: str | Sequence[str], values: Sequence[Expr], body: Callable[[lis
     return seq(allocate(cells), *stores, *binds, body([variables.get(k, x) for k, x in enumerate(values)]))
 
 
+def registers(name: str, values: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """As :func:`kept`, in a thread of a kernel: numbers of one dtype, which its compiler keeps in registers."""
+    dtype = dtype_of(values[0])
+    cells = buffer(f"{name}_", [len(values)], dtype, align=8, scope="local")
+    stores = [store(cells, [const(k)], x) for k, x in enumerate(values)]
+    variables = [tirx.Var(f"{name}{k}", dtype) for k in range(len(values))]
+    binds = [tirx.Bind(v, load(cells, const(k))) for k, v in enumerate(variables)]
+    return seq(allocate(cells), *stores, *binds, body(list(variables)))
+
+
 def bind(variable: Var, value: Expr) -> Stmt:
     """Give a variable its value, for the statements that follow."""
     return tirx.Bind(variable, value)
@@ -498,11 +544,24 @@ def vectorized(lanes: int, body: Body, name: str = "v") -> Stmt:
     return _loop(lanes, body, name, tirx.ForKind.VECTORIZED)
 
 
-def thread_binding(tag: str, extent: Any, body: Body, name: str) -> Stmt:
+def thread_binding(tag: str, extent: Any, body: Body, name: str, dtype: str = "int64") -> Stmt:
     """A loop whose iterations are the blocks or threads of a kernel launch."""
-    v = tirx.Var(name, "int64")
+    v = tirx.Var(name, dtype)
     iv = tirx.IterVar(None, v, tirx.IterVar.ThreadIndex, tag)
-    return tirx.For(v, int64(0), int64(extent), tirx.ForKind.THREAD_BINDING, body(v), iv)
+    extent = const(extent, dtype) if isinstance(extent, int) else cast(dtype, extent)
+    return tirx.For(v, const(0, dtype), extent, tirx.ForKind.THREAD_BINDING, body(v), iv)
+
+
+def synchronize_block() -> Stmt:
+    """Wait for the threads of a block, which then see what they have stored in shared memory."""
+    return evaluate(tirx.call_intrin("void", "tirx.tvm_storage_sync", ir.StringImm("shared")))
+
+
+def from_lane_below(value: Expr, distance: Expr) -> Expr:
+    """The value of the thread of a warp so many lanes further; all 32 threads must be there."""
+    mask, warp = tirx.const(0xFFFFFFFF, "uint32"), const(32, "int32")
+    distance = cast("int32", distance)
+    return tirx.call_intrin(dtype_of(value), "tirx.tvm_warp_shuffle_down", mask, value, distance, warp, warp)
 
 
 # -- functions --------------------------------------------------------------------------------------------------------
@@ -987,7 +1046,7 @@ def serial_device(
         if isinstance(s, tirx.SeqStmt):
             return tirx.SeqStmt([visit(x) for x in s.seq])
         if isinstance(s, tirx.For) and s.kind == tirx.ForKind.THREAD_BINDING:
-            k = tirx.Var("k", "int64") if backward else s.loop_var
+            k = tirx.Var("k", dtype_of(s.loop_var)) if backward else s.loop_var
             body = visit(s.body)
             if backward:
                 body = seq(tirx.Bind(s.loop_var, hidden(s.extent - 1 - k)), body)
@@ -1001,8 +1060,7 @@ def serial_device(
             return tirx.AttrStmt(s.node, s.attr_key, value, visit(s.body))
         if isinstance(s, tirx.Evaluate) and isinstance(s.value, ir.Call) and s.value.op.name == DEVICE_CALL:
             name, address, value, _ = s.value.args
-            place = address.args[0]
-            return atomic(str(name.value), place.source, list(place.indices), value)
+            return atomic(str(name.value), *addressed(address), value)
         return s
 
     return func.with_body(visit(func.body))

@@ -16,7 +16,7 @@ from gscompile.runtime import arrays
 from gscompile.runtime.arrays import Array, Device, View
 from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.call import PreparedCall, prepare
-from gscompile.runtime.devices import Runner, Status
+from gscompile.runtime.devices import HOST, Runner, Status
 from gscompile.runtime.fastcall import FastCalls
 from gscompile.runtime.interface import Argument, Extents, Interface
 from gscompile.runtime.threads import get_num_threads
@@ -92,7 +92,7 @@ class CompiledFunction:
         self._status = _ThreadStatus(interface.status_length)
         self._device_constants: dict[Device, list[View]] = {}
         # a call runs on the CPU and needs no constants
-        self._plain = interface.device == "cpu" and not constants
+        self._plain = runner is HOST and not constants
         # made at the first call.  Two threads may both do so; a lock would stay locked in a process forked meanwhile
         self._loaded: Any = None
         self._fast: FastCalls | None = None
@@ -176,13 +176,13 @@ class CompiledFunction:
     def _run_here(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
         function, extents = self._function, call.extents
 
-        def launch(found: int, workspace: int) -> None:
+        def launch(found: int, workspace: int, naming: bool) -> None:
             function(
                 *pointers,
                 ctypes.c_void_p(found),
                 ctypes.c_void_p(workspace),
                 *extents.numbers,
-                get_num_threads(),
+                0 if naming else get_num_threads(),
                 call.in_place,
             )
 
@@ -190,7 +190,7 @@ class CompiledFunction:
         with Inside():
             if self._plain and extents.workspace == 0:
                 record = self._status.record
-                launch(self._status.address, 0)
+                launch(self._status.address, 0, False)
             else:
                 length = self._interface.status_length
                 try:

@@ -17,11 +17,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from gscompile.errors import DeviceError
+from gscompile.ir.status import FAILED
 from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime.arrays import LIBRARIES, Array, Device, View
 
-Launch: TypeAlias = Callable[[int, int], None]  # (address of status, address of workspace)
+Launch: TypeAlias = Callable[[int, int, bool], None]
+"""(address of status, address of workspace, whether kernels are only to name the index of which a check has noted the place)"""
+
 Status: TypeAlias = "ctypes.Array[ctypes.c_int64]"
 
 
@@ -59,9 +62,23 @@ class Host:
         record = (ctypes.c_int64 * status)()
         if workspace:
             scratch = host_scratch(workspace)
-            launch(ctypes.addressof(record), scratch.ctypes.data)
+            launch(ctypes.addressof(record), scratch.ctypes.data, False)
         else:
-            launch(ctypes.addressof(record), 0)
+            launch(ctypes.addressof(record), 0, False)
+        return record
+
+
+class AsDevice(Host):
+    """The CPU, for kernels of a GPU."""
+
+    def run(
+        self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
+    ) -> Status:
+        record = (ctypes.c_int64 * status)()
+        scratch = host_scratch(max(workspace, 1))
+        launch(ctypes.addressof(record), scratch.ctypes.data, False)
+        if record[FAILED]:
+            launch(ctypes.addressof(record), scratch.ctypes.data, True)
         return record
 
 
@@ -110,6 +127,11 @@ class Driver:
         args = (ctypes.c_void_p(to), ctypes.c_uint64(address), ctypes.c_size_t(nbytes), ctypes.c_void_p(stream))
         self._do("cuMemcpyDtoHAsync_v2", *args)
         self.synchronize(stream)
+
+    def clear(self, address: int, nbytes: int, stream: int) -> None:
+        """Set to zeros, in the stream's order."""
+        args = (ctypes.c_uint64(address), ctypes.c_ubyte(0), ctypes.c_size_t(nbytes), ctypes.c_void_p(stream))
+        self._do("cuMemsetD8Async", *args)
 
     def to_device(self, to: int, address: int, nbytes: int) -> None:
         """Copy, and wait for it."""
@@ -163,10 +185,16 @@ class Cuda:
                 driver.synchronize(other)  # another library may still be computing an input
             _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
             _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
+            if status > 1:
+                driver.clear(found.ptr, ctypes.sizeof(record), stream)
             with self._in_use(device, stream):
-                launch(found.ptr, scratch.ptr)
+                launch(found.ptr, scratch.ptr, False)
             if status > 1:
                 driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
+                if record[FAILED]:
+                    with self._in_use(device, stream):
+                        launch(found.ptr, scratch.ptr, True)
+                    driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
             elif not LIBRARIES[kind].stream_ordered:  # it would read the result without waiting
                 driver.synchronize(stream)
         return record
@@ -197,5 +225,6 @@ def _the_driver() -> Driver:
 
 
 HOST = Host()
+AS_DEVICE = AsDevice()
 CUDA = Cuda(_the_driver)
 LIBRARY_CUDA = Cuda(_the_driver, stream_of_thread)

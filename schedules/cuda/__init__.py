@@ -1,9 +1,10 @@
 """Rules for cuda, in the order in which they are tried."""
 
 from gscompile.schedules.cuda.check import Check
-from gscompile.schedules.cuda.map import Cells, Vectors
+from gscompile.schedules.cuda.copies import Copies
+from gscompile.schedules.cuda.map import Cells
 from gscompile.schedules.cuda.ordered import Ordered
-from gscompile.schedules.cuda.reduce import Folds
+from gscompile.schedules.cuda.reduce import Columns, Folds, Rows
 from gscompile.schedules.cuda.rows import SerialRows
 from gscompile.schedules.cuda.scan import Scans
 from gscompile.schedules.cuda.scatter import Atomics, Direct, LastWriter
@@ -11,8 +12,10 @@ from gscompile.schedules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     Check(),
-    Vectors(),
+    Copies(),
     Cells(),
+    Rows(),
+    Columns(),
     Folds(),
     Scans(),
     SerialRows(),

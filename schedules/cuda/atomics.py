@@ -31,6 +31,9 @@ FORMULA = {
     "logaddexp": "(b < a ? a : b) + log1p(exp(a == b ? 0 : -fabs(a - b)))",  # infinities may be equal
 }
 
+VECTOR = "gs_atomic_add_float32x"
+"""What the names of the functions begin with that add several neighbours; their number follows."""
+
 # the pointwise function that combines -> the name of its atomic
 ATOMICS = {
     "add": "add",
@@ -106,6 +109,24 @@ def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
     return T.evaluate(
         T.device_call(function_name(op, dtype), T.address_of(buf, *at), value, source=device_function(op, dtype))
     )
+
+
+def add_vector(buf: Buffer, at: list[Expr], values: Buffer, n: int) -> Stmt:
+    """Add n float32 neighbours, 2 or 4, in ``values`` to those from ``buf[at]`` on, which n * 4 divides the address of.
+
+    One access from compute capability 9.0 on, ``red.global.add.v4.f32``; n atomics before.
+    """
+    name = f"{VECTOR}{n}"
+    source = (
+        f"__device__ __forceinline__ void {name}(float* p, float* v) {{\n"
+        f"#if __CUDA_ARCH__ >= 900\n"
+        f"  atomicAdd((float{n}*)p, *(float{n}*)v);\n"
+        f"#else\n"
+        f"  for (int k = 0; k < {n}; ++k) atomicAdd(p + k, v[k]);\n"
+        f"#endif\n"
+        f"}}\n"
+    )
+    return T.evaluate(T.device_call(name, T.address_of(buf, *at), T.address_of(values, T.const(0)), source=source))
 
 
 def widened(dtype: DType) -> DType:

@@ -1,32 +1,20 @@
-"""Maps on cuda: a thread per cell, or per 16 bytes."""
+"""Maps on cuda that are no copies of rows: a thread per cell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Shape, product
+from gscompile.ir.dims import Shape
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.ir.types import DType
-from gscompile.schedules.cuda.launch import launch
-from gscompile.schedules.cuda.vectors import store_run, vector_length
-from gscompile.schedules.loops import storage, unravel
-from gscompile.schedules.rule import Context
-from gscompile.schedules.runs import is_run, some_cell
+from gscompile.schedules.cuda.check import checked, guarded, test
+from gscompile.schedules.cuda.launch import over
+from gscompile.schedules.loops import storage
+from gscompile.schedules.rule import Checked, Context
 
 Element = Callable[[list[Expr]], Expr]
-
-
-class Vectors:
-    """Each thread moves up to 16 bytes: copies of rows that vectors divide evenly."""
-
-    name = "vectors"
-
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
-        if not isinstance(nest, MapNest):
-            return None
-        return copy_rows(ctx, nest.out, nest.shape, nest.dtype, nest.element)
+Test = Callable[[list[Expr]], "Stmt | None"]
 
 
 class Cells:
@@ -34,35 +22,22 @@ class Cells:
 
     name = "cells"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest):
             return None
-        return fill_cells(ctx, nest.out, nest.shape, nest.element)
+        return checked(nest, fill_cells(guarded(ctx, nest), nest.out, nest.shape, element_of(nest), tests(nest, ctx)))
 
 
-def copy_rows(ctx: Context, out: Buffer, shape: Shape, dtype: DType, element: Element) -> Stmt | None:
-    """``out = element``, several elements per thread; None where that is no copy of rows."""
-    if not shape:
-        return None
-    *outer, width = shape
-    n = vector_length(ctx, dtype, width)
-    somewhere = some_cell(outer)
-    if n == 1 or not isinstance(width, int) or not is_run(lambda c: element([*somewhere, c]), width):
-        return None
-    units = (*outer, width // n)
-
-    def thread(i: Expr) -> Stmt:
-        *row, c = unravel(i, units, ctx.sizes)
-        return store_run(out, n, lambda q: [*row, c * n + q], lambda q: element([*row, c * n + q]))
-
-    return launch(ctx, ctx.sizes(product(units)), thread)
+def element_of(nest: MapNest) -> Element:
+    """What a cell is, safe with any index."""
+    return nest.element if nest.clamped is None else nest.clamped
 
 
-def fill_cells(ctx: Context, out: Buffer, shape: Shape, element: Element) -> Stmt:
+def tests(nest: MapNest, ctx: Context) -> Test:
+    """A cell -> what tests the index that it uses."""
+    return lambda c: test(nest.check, nest.grid(c), ctx)
+
+
+def fill_cells(ctx: Context, out: Buffer, shape: Shape, element: Element, tests: Test = lambda c: None) -> Stmt:
     """``out = element``, a thread per cell."""
-
-    def thread(i: Expr) -> Stmt:
-        c = unravel(i, shape, ctx.sizes)
-        return T.store(out, storage(c), element(c))
-
-    return launch(ctx, ctx.sizes(product(shape)), thread)
+    return over(ctx, shape, lambda c, _: T.seq(T.store(out, storage(c), element(c)), tests(c)))

@@ -5,6 +5,38 @@ from __future__ import annotations
 THREADS_PER_BLOCK = 256
 """Threads of a thread block: a multiple of the warp, small enough that eight fit a multiprocessor."""
 
+MOST_BLOCKS = 2112
+"""Thread blocks of a kernel that walks over its work: twice what 132 multiprocessors (H100, H200) hold, 2.4 times what
+108 (A100) do."""
+
+IN_FLIGHT = 4
+"""Units of a copy that a thread has underway.  A multiprocessor's share of 5 TB/s is 26 KB in the 700 ns that memory takes:
+16 bytes of each of 1,660 threads, of the 2,048 that it holds at most, or of 415 that have four underway."""
+
+STREAMED_BYTES = 32 << 20
+"""Of a result that is stored past the L2 cache: of A100's 40 MB half is near a multiprocessor, of H100's 50 MB."""
+
+FOLD_BLOCKS = 1056
+"""Blocks that fold parts of few long folds: what 132 multiprocessors hold."""
+
+FOLD_PART = 4096
+"""Elements that a block folds at least, 16 by each thread, before its fold is cut into parts."""
+
+WARP_FOLD = 1024
+"""Elements of a fold up to which a warp does it, 32 by each lane; a block does longer ones."""
+
+SHORT_FOLD = 32
+"""Elements of a fold in a row up to which a thread does it, of 128 bytes that its neighbours need as well."""
+
+FOLD_THREADS = 131072
+"""Threads that fold columns: half of what 132 multiprocessors hold; where there are fewer columns, parts of them."""
+
+COLUMN_PART = 64
+"""Elements of a column that a thread folds at least, before it is cut into parts."""
+
+SERIAL_PARTS = 64
+"""Parts that one thread merges at most, where threads do not cooperate."""
+
 ORDERED_THREADS = 16384
 """Threads that fill a GPU; more would read the indices more often.  Kernels may be compiled where the GPU is not known."""
 

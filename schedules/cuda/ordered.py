@@ -13,12 +13,13 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.cuda.check import checked, guarded, if_valid
+from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.numbers import ORDERED_RANGES, ORDERED_THREADS
 from gscompile.schedules.cuda.points import extents, over_cells
 from gscompile.schedules.cuda.scatter import copy_base
-from gscompile.schedules.loops import assumed, nested, storage, unravel
-from gscompile.schedules.rule import Context
+from gscompile.schedules.loops import assumed, nested, storage
+from gscompile.schedules.rule import Checked, Context
 
 
 class Ordered:
@@ -26,14 +27,15 @@ class Ordered:
 
     name = "ordered"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest):
             return None
         # integers give the same in any order
         needed = nest.dtype.is_float and (ctx.deterministic or nest.op.deterministic)
         if not needed and not nest.op.reduction.ordered:
             return None
-        return _Ordered.of(nest, ctx, Owned.whole() if nest.op.overlapping else Owned.of(nest)).statement()
+        owned = Owned.whole() if nest.op.overlapping else Owned.of(nest)
+        return checked(nest, _Ordered.of(nest, guarded(ctx, nest), owned).statement())
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class _Ordered:
             copy_base(nest, ctx, self.totals, self.acc),
             *(copy_base(other, ctx, other.out, other.dtype) for other in others),
             self.clear(),
-            launch(ctx, ctx.sizes(product(units)), lambda i: self.thread(unravel(i, units, ctx.sizes))),
+            over(ctx, units, lambda unit, _: self.thread(unit)),
             self.settle(),
         )
 
@@ -149,7 +151,7 @@ class _Ordered:
         cell = storage(nest.cell(starts, grid, window))
         taken = T.all_of([ok, *inside(starts)])
         if nest.lanes:
-            return T.if_(taken, nest.combine(cell, grid, window))
+            return if_valid(nest.check, grid, self.ctx, T.if_(taken, nest.combine(cell, grid, window)))
         value = cast(nest.src(grid, window), nest.dtype, self.acc)
         new = op.reduction.combine(self.acc, T.load(self.totals, *cell), value)
         if not op.include_self and counts is not None:
@@ -157,7 +159,7 @@ class _Ordered:
         count = None
         if counts is not None:
             count = T.store(counts, cell, T.load(counts, *cell) + T.const(1, "int32"))
-        return T.if_(taken, T.seq(T.store(self.totals, cell, new), count))
+        return if_valid(nest.check, grid, self.ctx, T.if_(taken, T.seq(T.store(self.totals, cell, new), count)))
 
     def settle(self) -> Stmt | None:
         """Make results of the totals; None where they are."""

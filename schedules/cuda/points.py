@@ -6,18 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Shape, product
+from gscompile.ir.dims import Shape
 from gscompile.ir.index_map import Place
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.launch import launch
-from gscompile.schedules.loops import storage, unravel
+from gscompile.schedules.cuda.check import if_valid
+from gscompile.schedules.cuda.launch import over
+from gscompile.schedules.loops import storage
 from gscompile.schedules.rule import Context
 
 
 def over_cells(ctx: Context, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
     """A thread per cell of a box."""
-    return launch(ctx, ctx.sizes(product(shape)), lambda i: body(unravel(i, shape, ctx.sizes)))
+    return over(ctx, shape, lambda c, _: body(c))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,13 @@ def extents(nest: ScatterNest, axes: Sequence[Place]) -> Shape:
 
 
 def over_points(
-    nest: ScatterNest, ctx: Context, body: Callable[[Point], Stmt], axes: Sequence[Place] | None = None, vector: int = 1
+    nest: ScatterNest,
+    ctx: Context,
+    body: Callable[[Point], Stmt],
+    axes: Sequence[Place] | None = None,
+    vector: int = 1,
 ) -> Stmt:
-    """A thread per point that takes part.
+    """A thread per point that takes part; it tests the point's index, where the nest's are not known to be in range.
 
     Args:
         axes: of the points tensor, those to run over; window coordinates on the others are 0.
@@ -51,17 +56,17 @@ def over_points(
     if vector > 1:
         shape = (*shape[:-1], shape[-1] // vector)
 
-    def thread(i: Expr) -> Stmt:
-        c = unravel(i, shape, ctx.sizes)
+    def thread(c: list[Expr], i: Expr) -> Stmt:
         if vector > 1:
             c[-1] = c[-1] * vector
         known = dict(zip(axes, c, strict=True))
         grid = [known["index", j] for j in m.grid_axes]
         window = [known.get(("window", w), T.const(0)) for w in range(len(nest.window))]
         starts, ok = nest.starts(grid)
-        return T.if_(ok, body(Point(i, grid, window, storage(nest.cell(starts, grid, window)))))
+        point = T.if_(ok, body(Point(i, grid, window, storage(nest.cell(starts, grid, window)))))
+        return if_valid(nest.check, grid, ctx, point)
 
-    return launch(ctx, ctx.sizes(product(shape)), thread)
+    return over(ctx, shape, thread)
 
 
 def slice_shape(nest: ScatterNest) -> Shape:

@@ -1,35 +1,307 @@
-"""Reductions over axes on cuda: a thread per fold, in row-major order, so that results are reproducible."""
+"""Reductions over axes on cuda, repeatable: where folds are cut, and in which order parts are merged, depends on sizes alone.
+
+A run of memory is folded by a warp or a block, whose threads take neighbours (:class:`Rows`); other folds by a thread for each
+cell, neighbours by neighbours (:class:`Columns`).  Where there are fewer cells than a GPU has room for, their folds are cut into
+parts, which go to scratch memory, and a second kernel merges them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
 from gscompile.ir import tir as T
-from gscompile.ir.dims import product
-from gscompile.ir.nests import Nest, ReduceNest
-from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.launch import launch
+from gscompile.ir.dims import Dim, product
+from gscompile.ir.nests import Nest, Partial, ReduceNest
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType
+from gscompile.schedules.cuda.check import checked, guarded, if_valid
+from gscompile.schedules.cuda.groups import Group, groups, tree
+from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, launch, over
+from gscompile.schedules.cuda.numbers import (
+    COLUMN_PART,
+    FOLD_BLOCKS,
+    FOLD_PART,
+    FOLD_THREADS,
+    SERIAL_PARTS,
+    SHORT_FOLD,
+    THREADS_PER_BLOCK,
+    WARP_FOLD,
+)
 from gscompile.schedules.folds import accumulators, fold_step
-from gscompile.schedules.loops import over_reduced, storage, unravel
-from gscompile.schedules.rule import Context
+from gscompile.schedules.loops import over_reduced, storage
+from gscompile.schedules.rule import Checked, Context
+
+ZERO = T.const(0)
+
+
+class Rows:
+    """Folds of runs of memory: rows, whole tensors, segments of vectors.
+
+    A warp for up to :data:`WARP_FOLD` elements, a block for more; lanes take neighbours, so that each access of a warp is one
+    run, then merge what they have in five shuffles, and warps by way of shared memory in five more.  A long fold of few is cut
+    into parts of at least :data:`FOLD_PART` elements, for :data:`FOLD_BLOCKS` blocks, and a second kernel merges these.
+    Elements are read once: 4 bytes and about 6 instructions for a float32.
+    """
+
+    name = "fold-rows"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
+        if not isinstance(nest, ReduceNest) or not nest.inner or nest.partial is None or not ctx.target.cooperative:
+            return None
+        if not all(isinstance(d, DType) and d.bits in (32, 64) for d, _ in nest.partial.initial):
+            return None  # what shuffles move
+        fold = _Fold.of(nest, guarded(ctx, nest))
+        length = fold.length([T.var(f"c{k}") for k in range(len(nest.shape))])
+        known = None if fold.uneven else T.constant_value(length)
+        if known is not None and known <= SHORT_FOLD:
+            return None
+        if fold.uneven:
+            return checked(nest, fold.direct(32))
+        whole = fold.cut(FOLD_BLOCKS, FOLD_PART, by_block=True)
+        if known is None:
+            whole = T.if_(length <= WARP_FOLD, fold.direct(32), whole)
+        elif known <= WARP_FOLD:
+            whole = fold.direct(32)
+        return checked(nest, whole)
+
+
+class Columns:
+    """Folds across rows, a thread for each cell: neighbours read neighbours, and an index once for all lanes.
+
+    Where there are fewer than :data:`FOLD_THREADS` cells, folds are cut into parts of at least :data:`COLUMN_PART` elements, a
+    thread for each, and a second kernel merges these.  Elements are read once: 4 bytes and about 6 instructions for a float32.
+    """
+
+    name = "fold-columns"
+
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
+        if not isinstance(nest, ReduceNest) or nest.partial is None:
+            return None
+        fold = _Fold.of(nest, guarded(ctx, nest))
+        if fold.uneven:
+            return None
+        length = T.constant_value(fold.length([]))
+        cells = product(nest.shape)
+        if (length is not None and length <= COLUMN_PART) or (isinstance(cells, int) and cells >= FOLD_THREADS):
+            return None
+        return checked(nest, fold.cut(FOLD_THREADS, COLUMN_PART, by_block=False))
 
 
 class Folds:
-    """Always applies to a reduction."""
+    """A thread per fold, in row-major order; always applies to a reduction."""
 
     name = "folds"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest):
             return None
-        zero = T.const(0)
+        return checked(nest, serial(nest, guarded(ctx, nest)))
 
-        def thread(i: Expr) -> Stmt:
-            c = unravel(i, nest.shape, ctx.sizes)
-            acc = accumulators(nest, 1, "local")
-            return T.seq(
-                *(T.allocate(a) for a in acc),
-                *(T.store(a, [zero], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-                over_reduced(nest, c, lambda r: fold_step(nest, acc, zero, c, r)),
-                T.store(nest.out, storage(c), nest.finish([T.load(a, zero) for a in acc], c)),
+
+def serial(nest: ReduceNest, ctx: Context) -> Stmt:
+    """A thread per fold."""
+
+    def thread(c: list[Expr], _: Expr) -> Stmt:
+        def step(r: list[Expr]) -> Stmt:
+            return if_valid(nest.check, nest.grid(c, r), ctx, fold_step(nest, acc, ZERO, c, r))
+
+        acc = accumulators(nest, 1, "local")
+        return T.seq(
+            *(T.allocate(a) for a in acc),
+            *(T.store(a, [ZERO], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
+            over_reduced(nest, c, step),
+            T.store(nest.out, storage(c), nest.finish([T.load(a, ZERO) for a in acc], c)),
+        )
+
+    return over(ctx, nest.shape, thread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """Folds that may be cut into parts.
+
+    Attributes:
+        uneven: each cell has a box of its own.
+    """
+
+    nest: ReduceNest
+    ctx: Context
+    partial: Partial
+    uneven: bool
+
+    @staticmethod
+    def of(nest: ReduceNest, ctx: Context) -> _Fold:
+        assert nest.partial is not None
+        c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+        uses = {v.name for ends in nest.ranges(c) for x in ends for v in T.free_variables(T.evaluate(x))}
+        return _Fold(nest, ctx, nest.partial, bool(uses & {v.name for v in c}))
+
+    def box(self, c: list[Expr]) -> list[Expr]:
+        """The extents of a cell's box."""
+        return [hi - lo for lo, hi in self.nest.ranges(c)]
+
+    def length(self, c: list[Expr]) -> Expr:
+        """How many elements a cell's fold has."""
+        total: Expr = T.const(1)
+        for extent in self.box(c or [ZERO for _ in self.nest.shape]):
+            total = total * extent
+        return total
+
+    def direct(self, lanes: int) -> Stmt:
+        """A kernel with a warp or a block for each cell."""
+
+        def group(g: Group, c: list[Expr]) -> Stmt:
+            return self.folded(
+                g.lanes,
+                lambda acc: T.seq(
+                    self.steps(acc, c, g.lane, self.length(c), g.lanes),
+                    tree(acc, self.partial.merge, g),
+                    T.if_(g.lane == 0, self.finish(acc, c)),
+                ),
             )
 
-        return launch(ctx, ctx.sizes(product(nest.shape)), thread)
+        return groups(self.ctx, self.nest.shape, lanes, group)
+
+    def folded(self, lanes: int, body: Callable[[list[Buffer]], Stmt]) -> Stmt:
+        """A thread's accumulators."""
+        acc = [
+            T.buffer(f"acc{k}", [1], d.name, align=8, scope="local") for k, (d, _) in enumerate(self.partial.initial)
+        ]
+        first = [T.store(a, [ZERO], v) for a, (_, v) in zip(acc, self.partial.initial, strict=True)]
+        return T.seq(*map(T.allocate, acc), *first, body(acc))
+
+    def steps(self, acc: list[Buffer], c: list[Expr], begin: Expr, end: Expr, stride: int) -> Stmt:
+        """A thread's elements: every so manieth of those numbered ``[begin, end)``, taken in."""
+        nest = replace(self.nest, step=self.partial.step)
+        ranges = nest.ranges(c)
+
+        def take(r: list[Expr]) -> Stmt:
+            return if_valid(nest.check, nest.grid(c, r), self.ctx, fold_step(nest, acc, ZERO, c, r))
+
+        def loop(dtype: str) -> Stmt:
+            def one(k: Expr) -> Stmt:
+                number = T.cast(dtype, begin + k * stride)
+                at = [number] if len(ranges) == 1 else _unravel(number, self.box(c))
+                return take([lo + T.int64(x) for (lo, _), x in zip(ranges, at, strict=True)])
+
+            count = T.maximum(T.quotient(end - begin + (stride - 1), T.const(stride)), ZERO)
+            return T.for_(count, one, "j")
+
+        known = None if self.uneven else T.constant_value(self.length([]))
+        if len(ranges) == 1 or known is not None:
+            return loop("int64")
+        return T.if_(self.length(c) <= MOST_NARROW, loop("int32"), loop("int64"))
+
+    def finish(self, acc: list[Buffer], c: list[Expr]) -> Stmt:
+        """Store a cell; of no elements it is what the whole fold begins with."""
+        values, length = [T.load(a, ZERO) for a in acc], self.length(c)
+        known = T.constant_value(length)
+        if len(acc) > 1 and (known is None or known == 0):
+            values = [T.select(length > 0, x, v) for x, (_, v) in zip(values, self.nest.initial, strict=True)]
+        return T.store(self.nest.out, storage(c), self.nest.finish(values, c))
+
+    def cut(self, fill: int, least: int, by_block: bool) -> Stmt:
+        """Two kernels, for folds cut into parts; one, where there are enough of them.
+
+        Args:
+            fill: blocks or threads that fill a GPU.
+            least: elements of a part.
+            by_block: a block, not a thread, folds a part.
+        """
+        ctx, shape = self.ctx, self.nest.shape
+        cells, length = ctx.sizes(product(shape)), self.length([])
+        most = T.quotient(T.const(fill), T.maximum(cells, T.const(1)))
+        parts = T.maximum(T.minimum(most, T.quotient(length, T.const(least))), T.const(1))
+        if not ctx.target.cooperative:
+            parts = T.minimum(parts, T.const(SERIAL_PARTS))
+        whole = self.direct(THREADS_PER_BLOCK) if by_block else serial(self.nest, ctx)
+        slots: Dim = product(shape) + fill
+        rooms = [
+            ctx.workspace(f"{self.nest.name}_part{k}", (slots,), d) for k, (d, _) in enumerate(self.partial.initial)
+        ]
+
+        def both(parts: Expr) -> Stmt:
+            fold = self.fold_parts(rooms, parts, cells, by_block)
+            return T.seq(fold, self.merge_parts(rooms, parts, cells))
+
+        known = T.constant_value(parts)
+        if known == 1:
+            return whole
+        return both(parts) if known is not None else T.if_(parts > 1, both(parts), whole)
+
+    def fold_parts(self, rooms: Sequence[Buffer], parts: Expr, cells: Expr, by_block: bool) -> Stmt:
+        """The kernel that folds parts, and stores them."""
+        length = self.length([])
+        share = T.quotient(length + (parts - 1), parts)
+
+        def part(p: Expr, number: Expr, lane: Expr, lanes: int, merged: Callable[[list[Buffer]], Stmt | None]) -> Stmt:
+            c = coordinates(self.ctx, number, self.nest.shape)
+            begin, end = p * share, T.minimum((p + 1) * share, length)
+
+            def body(acc: list[Buffer]) -> Stmt:
+                keep = T.seq(
+                    *(T.store(r, [p * cells + number], T.load(a, ZERO)) for r, a in zip(rooms, acc, strict=True))
+                )
+                fold = self.steps(acc, c, begin + lane, end, lanes)
+                return T.seq(fold, merged(acc), T.if_(lane == 0, keep) if lanes > 1 else keep)
+
+            return self.folded(lanes, body)
+
+        def split(i: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+            at = [T.quotient(i, T.maximum(cells, T.const(1))), T.remainder(i, T.maximum(cells, T.const(1)))]
+            return T.registers("part", at, lambda x: body(x[0], x[1]))
+
+        if by_block:
+            return groups(
+                self.ctx,
+                parts * cells,
+                THREADS_PER_BLOCK,
+                lambda g, i: split(
+                    i[0], lambda p, n: part(p, n, g.lane, g.lanes, lambda acc: tree(acc, self.partial.merge, g))
+                ),
+            )
+        return launch(self.ctx, parts * cells, lambda i: split(i, lambda p, n: part(p, n, ZERO, 1, lambda acc: None)))
+
+    def merge_parts(self, rooms: Sequence[Buffer], parts: Expr, cells: Expr) -> Stmt:
+        """The kernel that merges them, by a warp for each cell, or by a thread where threads do not cooperate."""
+
+        def body(
+            c: list[Expr], number: Expr, lane: Expr, lanes: int, merged: Callable[[list[Buffer]], Stmt | None]
+        ) -> Stmt:
+            def inside(acc: list[Buffer]) -> Stmt:
+                def one(k: Expr) -> Stmt:
+                    at = (lane + k * lanes) * cells + number
+                    new = self.partial.merge([T.load(a, ZERO) for a in acc], [T.load(r, at) for r in rooms])
+                    return T.lets(
+                        "merged", new, lambda v: T.seq(*(T.store(a, [ZERO], x) for a, x in zip(acc, v, strict=True)))
+                    )
+
+                count = T.quotient(parts - lane + (lanes - 1), T.const(lanes))
+                end = self.finish(acc, c)
+                return T.seq(T.for_(count, one, "p"), merged(acc), T.if_(lane == 0, end) if lanes > 1 else end)
+
+            return self.folded(lanes, inside)
+
+        shape = self.nest.shape
+        if not self.ctx.target.cooperative:
+            return over(self.ctx, shape, lambda c, i: body(c, i, ZERO, 1, lambda acc: None))
+        return groups(
+            self.ctx,
+            cells,
+            32,
+            lambda g, i: body(
+                coordinates(self.ctx, i[0], shape), i[0], g.lane, 32, lambda acc: tree(acc, self.partial.merge, g)
+            ),
+        )
+
+
+def _unravel(number: Expr, box: Sequence[Expr]) -> list[Expr]:
+    """Coordinates of a row-major number in a box that is not empty."""
+    at: list[Expr] = []
+    dtype = T.dtype_of(number)
+    for extent in reversed(box[1:]):
+        extent = T.cast(dtype, extent)
+        at.insert(0, T.remainder(number, extent))
+        number = T.quotient(number, extent)
+    return [number, *at]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import product
 from gscompile.ir.nests import Nest, RowNest
 from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.launch import launch
-from gscompile.schedules.loops import unravel
+from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.rule import Context
 
 
@@ -21,8 +19,8 @@ class SerialRows:
             return None
         dtype, count = nest.registers
 
-        def thread(r: Expr) -> Stmt:
+        def thread(row: list[Expr], _: Expr) -> Stmt:
             total = T.buffer("total", [count], dtype.tir, align=8, scope="local")
-            return T.seq(T.allocate(total), nest.row(unravel(r, nest.rows, ctx.sizes), total))
+            return T.seq(T.allocate(total), nest.row(row, total))
 
-        return launch(ctx, ctx.sizes(product(nest.rows)), thread)
+        return over(ctx, nest.rows, thread)

@@ -13,9 +13,8 @@ from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scan import ScanNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.cuda.launch import launch
+from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.numbers import SCAN_BLOCK, SCAN_ROWS
-from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Context
 
 
@@ -41,12 +40,11 @@ def _over(nest: ScanNest, ctx: Context, count: Dim, body: Callable[[Buffer, list
     """``body(total, row, block)``: a thread for each of ``count`` blocks of each row, neighbours on the innermost axis."""
     box = nest.with_axis(count)
 
-    def thread(i: Expr) -> Stmt:
-        c = unravel(i, box, ctx.sizes)
+    def thread(c: list[Expr], _: Expr) -> Stmt:
         total = T.buffer("total", [1], nest.acc.tir, align=8, scope="local")
         return T.seq(T.allocate(total), body(total, [*c[: nest.axis], *c[nest.axis + 1 :]], c[nest.axis]))
 
-    return launch(ctx, ctx.sizes(product(box)), thread)
+    return over(ctx, box, thread)
 
 
 def _fold(nest: ScanNest, ctx: Context, count: Dim, before: Buffer) -> Stmt:

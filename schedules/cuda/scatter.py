@@ -11,22 +11,26 @@ All start by copying base to the output (skipped in place) and differ in how poi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
+from gscompile.ir.coords import Coords
 from gscompile.ir.index_map import Place, Window
-from gscompile.ir.nests import Nest
+from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
-from gscompile.schedules.cuda.map import copy_rows, fill_cells
+from gscompile.schedules.cuda.atomics import add_vector, atomic, atomic_name, widened
+from gscompile.schedules.cuda.check import checked, guarded
+from gscompile.schedules.cuda.copies import copy_runs
+from gscompile.schedules.cuda.map import fill_cells
 from gscompile.schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
 from gscompile.schedules.cuda.vectors import store_run, vector_length
 from gscompile.schedules.loops import ravel, storage
-from gscompile.schedules.rule import Context
+from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import is_run, some_cell
 
 
@@ -34,13 +38,16 @@ def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> St
     """``totals = base``; nothing where the output holds base already."""
     scratch = totals is not nest.out
 
-    def begin(c: list[Expr]) -> Expr:
+    def begin(c: Coords) -> Expr:
         value = nest.base(c)
         if scratch and nest.in_place is not None:
-            value = T.if_then_else(nest.in_place, T.load(nest.out, *storage(c)), value)
+            value = T.if_then_else(nest.in_place, T.load(nest.out, *storage(list(c))), value)
         return cast(value, nest.dtype, acc)
 
-    copy = None if scratch else copy_rows(ctx, totals, nest.shape, nest.dtype, begin)
+    copy = None
+    if not scratch and nest.shape:
+        whole = MapNest(nest.name, nest.shape, nest.dtype, totals, begin, 1, lambda c: [])
+        copy = copy_runs(whole, ctx)
     if copy is None:
         copy = fill_cells(ctx, totals, nest.shape, begin)
     return copy if scratch or nest.in_place is None else T.if_(T.not_(nest.in_place), copy)
@@ -89,13 +96,13 @@ class Direct:
 
     name = "direct"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not nest.op.unique or nest.op.reduction.arity > 1:
             return None
-        op = nest.op
+        op, ctx = nest.op, guarded(ctx, nest)
         base = copy_base(nest, ctx, nest.out, nest.dtype)
         if op.reduction.replaces:
-            return T.seq(base, move(nest, ctx))
+            return checked(nest, T.seq(base, move(nest, ctx)))
         acc = op.accumulator(nest.dtype)
 
         def put(p: Point) -> Stmt:
@@ -104,7 +111,7 @@ class Direct:
                 value = op.reduction.combine(acc, cast(T.load(nest.out, *p.cell), nest.dtype, acc), value)
             return T.store(nest.out, p.cell, op.finish(nest.dtype, value, T.const(1)))
 
-        return T.seq(base, over_points(nest, ctx, put))
+        return checked(nest, T.seq(base, over_points(nest, ctx, put)))
 
 
 class LastWriter:
@@ -115,12 +122,13 @@ class LastWriter:
 
     name = "last-writer"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not nest.op.reduction.replaces:
             return None
+        ctx = guarded(ctx, nest)
         claim, wins = claimed(nest, ctx, "max")
         same = slice_axes(nest)[-1:] != list(nest.op.addressing.map.layout[-1:])
-        return T.seq(copy_base(nest, ctx, nest.out, nest.dtype), claim, move(nest, ctx, wins, same))
+        return checked(nest, T.seq(copy_base(nest, ctx, nest.out, nest.dtype), claim, move(nest, ctx, wins, same)))
 
 
 def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[[Point], Expr]]:
@@ -148,12 +156,18 @@ def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[
 
 
 class Atomics:
-    """Any reduction; the totals are the output itself where its dtype has atomics, else a wider scratch tensor."""
+    """Any reduction; the totals are the output itself where its dtype has atomics, else a wider scratch tensor.
+
+    Rows of float32 are added by 16 bytes at a time (:func:`add_vector`): per 16 bytes of src, as many read and added, 8 / (units
+    of a row) of an index, and about 25 instructions.  Other points are added one by one.
+    """
 
     name = "atomics"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
-        return _Atomic.of(nest, ctx).statement() if isinstance(nest, ScatterNest) else None
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
+        if not isinstance(nest, ScatterNest):
+            return None
+        return checked(nest, _Atomic.of(nest, guarded(ctx, nest)).statement())
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +209,35 @@ class _Atomic:
             claim, first = claimed(nest, ctx, "min")
             begin = over_points(nest, ctx, lambda p: T.if_(first(p), T.store(self.totals, p.cell, self.value(p))))
             return T.seq(claim, begin), over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), self.add(p)))
-        return None if op.include_self else over_points(nest, ctx, self.reset), over_points(nest, ctx, self.add)
+        n = self.neighbours()
+        add = over_points(nest, ctx, self.add if n == 1 else lambda p: self.add_several(p, n), vector=n)
+        return None if op.include_self else over_points(nest, ctx, self.reset), add
+
+    def neighbours(self) -> int:
+        """How many points one access adds: float32 neighbours along a window that is innermost in points and output."""
+        nest, m = self.nest, self.nest.op.addressing.map
+        last = m.sources[-1] if m.sources else None
+        if self.wide.name != "float32" or atomic_name(nest.op.reduction, nest.dtype) != "add":
+            return 1
+        if not isinstance(last, Window) or m.layout[-1] != ("window", last.window):
+            return 1
+        width, pitch = nest.window[last.window], nest.shape[-1]
+        if not isinstance(width, int) or not isinstance(pitch, int):
+            return 1
+        return math.gcd(4, width, pitch)
+
+    def add_several(self, p: Point, n: int) -> Stmt:
+        """Add n neighbours: 16 bytes of src read by 16 bytes of red, where it was 4 by 4."""
+        _, last = self.nest.op.addressing.map.layout[-1]
+        values = T.buffer("values", [n], "float32", align=4 * n, scope="local")
+
+        def one(q: Expr) -> Stmt:
+            beside = [x + q if k == last else x for k, x in enumerate(p.window)]
+            return T.store(values, [q], cast(self.nest.src(p.grid, beside), self.nest.dtype, self.wide))
+
+        # of 16-bit floats TVM has no conversions of vectors
+        fill = T.vectorized(n, one, "q") if self.nest.dtype.name == "float32" else T.for_(n, one, "q")
+        return T.seq(T.allocate(values), fill, add_vector(self.totals, p.cell, values, n))
 
     def value(self, p: Point) -> Expr:
         return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)

@@ -17,6 +17,9 @@ from gscompile.schedules.cuda.choices import ACCESS
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import Copied, copied
 
+STREAM = "gs_stream_"
+"""What the names of the device functions begin with that store past the caches; the emulation stores as usual."""
+
 
 def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
     """How many elements one access can move, aligned in rows of all these widths; TVM has no vectors of bool for cuda."""
@@ -43,3 +46,23 @@ def store_run(out: Buffer, n: int, cell: Callable[[Expr], list[Expr]], value: Ca
     if first.ok is None:
         return part(lambda p: p.load)
     return T.if_(first.ok, part(lambda p: p.load), part(lambda p: p.fill))
+
+
+def whole_fill(dtype: DType, n: int) -> bool:
+    """Whether TVM can write a vector of equal elements: not one of many small integers."""
+    return n <= 4 or dtype.is_float
+
+
+# nbytes -> C's name of a vector of 32-bit words, TVM's
+_WORDS = {4: ("unsigned int", "uint32"), 8: ("uint2", "uint32x2"), 16: ("uint4", "uint32x4")}
+
+
+def stream(out: Buffer, place: Expr, value: Expr, nbytes: int) -> Stmt:
+    """Store a unit of so many bytes that nothing reads soon: ``st.global.cs``."""
+    if nbytes not in _WORDS:
+        return T.store_vector(out, place, value)
+    c, words = _WORDS[nbytes]
+    name = f"{STREAM}{nbytes}"
+    source = f"__device__ __forceinline__ void {name}(void* p, {c} v) {{\n  __stcs(({c}*)p, v);\n}}\n"
+    at = [*(T.const(0) for _ in T.extents(out)[1:]), place]
+    return T.evaluate(T.device_call(name, T.address_of(out, *at), T.reinterpret(words, value), source=source))

@@ -68,6 +68,7 @@ def launcher(name: str, parameters: str, axes: Sequence[str], dynamic: str = "nu
 def library_source(header: str, kernels: Mapping[str, tuple[str, str, Sequence[str]]]) -> str:
     """One source of kernels and their launchers; the kernels are (code, parameters, axes)."""
     body = without_assembly("\n".join([header, *(code for code, _, _ in kernels.values())]))
+    body = re.sub(r"__shared__ (alignas\(\d+\))", r"\1 __shared__", body)  # g++ wants attributes first
     arrays = {name: ctype for ctype, name in _DYNAMIC.findall(body)}
     defined = [f"alignas(1024) thread_local {c} {n}[{DYNAMIC_BYTES} / sizeof({c})];" for n, c in arrays.items()]
     launchers = []

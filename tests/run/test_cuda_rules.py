@@ -7,6 +7,7 @@ its place.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -23,14 +24,16 @@ from gscompile.ir import tir as T
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.schedules import Context
+from gscompile.schedules.cuda import copies, launch
 from gscompile.schedules.cuda.points import over_points
 from gscompile.schedules.cuda.scatter import copy_base
 from tests import cuda, oracle
-from tests.cases import random_data
+from tests.cases import numpy_dtype, random_data
 from tests.oracle import Array, assert_same
 
 SCATTERS = {"direct", "last-writer", "ordered", "atomics"}
-RULES = {"vectors", "cells", "folds", *SCATTERS}
+TOGETHER = {"fold-rows"}  # threads wait for each other, which the emulation cannot do
+RULES = {"copies", "cells", "folds", "fold-columns", *TOGETHER, *SCATTERS}
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def gather_rows(dtype: str, width: int, static: bool, **policy: Any) -> None:
     access = math.gcd(16, width * size) if dtype != "bool" else size
     name = f"rows_{dtype}_{width}_{shape}_{policy.get('bounds', 'raise')}"
     vectors = access > size
-    case(name, "vectors" if vectors else "cells", declare, *runs, access=access if vectors else 0)
+    case(name, "copies", declare, *runs, access=access if vectors else 0)
 
 
 for dtype in ("int8", "uint16", "float16", "int32", "float32", "uint64", "float64", "bool"):
@@ -141,14 +144,14 @@ def other_maps() -> None:
 
     case(
         "take_axis_1",
-        "vectors",
+        "copies",
         lambda b: b.take(inputs(b)[0], index(b, "k", 2), axis=1),
         ((x, y, i), x[:, i]),
         access=16,
     )
     case(
         "gather_nd_slices",
-        "vectors",
+        "copies",
         lambda b: b.gather_nd(inputs(b)[0], index(b, "k", 2)),
         ((x, y, nd), x[nd[:, 0], nd[:, 1]]),
         access=16,
@@ -158,7 +161,7 @@ def other_maps() -> None:
     case("transposed", "cells", lambda b: b.transpose(inputs(b)[0], [0, 2, 1]), ((x, y), x.transpose(0, 2, 1)))
     case("flipped", "cells", lambda b: b.flip(inputs(b)[0], 2), ((x, y), x[:, :, ::-1]))
     case("sliced", "cells", lambda b: inputs(b)[0][:, :, 1:5], ((x, y), x[:, :, 1:5]))  # alignment is lost
-    case("rows_of_slices", "vectors", lambda b: inputs(b)[0][1:, ::2], ((x, y), x[1:, ::2]), access=16)
+    case("rows_of_slices", "copies", lambda b: inputs(b)[0][1:, ::2], ((x, y), x[1:, ::2]), access=16)
     case("scalar", "cells", lambda b: b.full((), 2.5), ((), np.array(2.5, "f4")))
 
 
@@ -177,14 +180,66 @@ def folds() -> None:
         return lambda b: getattr(b, method)(b.input("x", ("n", 7, 3), dtype), *args)
 
     case("max", "folds", over("max", "int32", 1), ((x,), x.max(1)), ((x[:0],), x[:0].max(1)))
-    case("prod", "folds", over("prod", "int32", [0, 2]), ((x,), x.prod((0, 2))))
-    case("sum", "folds", over("sum", "float32"), ((f,), np.asarray(f.sum())), ((e,), np.zeros((), "f4")), exact=False)
-    case("mean", "folds", over("mean", "float32", 0), ((f,), f.mean(0)), exact=False)
+    case("prod", "fold-columns", over("prod", "int32", [0, 2]), ((x,), x.prod((0, 2))))
+    whole = ((f,), np.asarray(f.sum())), ((e,), np.zeros((), "f4"))
+    case("sum", "fold-rows", over("sum", "float32"), *whole, exact=False)
+    case("mean", "fold-columns", over("mean", "float32", 0), ((f,), f.mean(0)), exact=False)
     case("argmax", "folds", over("argmax", "float32", 2), ((f,), f.argmax(2)), ((e,), e.argmax(2)))
-    case("argmin", "folds", over("argmin", "float32", 0), ((f,), f.argmin(0)))
+    case("argmin", "fold-columns", over("argmin", "float32", 0), ((f,), f.argmin(0)))
+
+
+def long_folds(method: str, dtype: str, axis: int | None, *shapes: tuple[int, ...], static: bool = False) -> None:
+    """Folds of many lengths, of which those of the last shape are cut into parts, with equal values and NaN among them."""
+
+    def run(shape: tuple[int, ...]) -> Any:
+        x = rng(sum(shape)).integers(-9, 9, shape).astype(numpy_dtype(dtype))
+        if method.startswith("arg") and dtype.startswith("float") and x.size > 3000:
+            x.ravel()[[x.size // 3, x.size // 2]] = np.nan
+        with np.errstate(invalid="ignore"):
+            how = {"dtype": "f8"} if method == "sum" and dtype.startswith("float") else {}
+            want = getattr(x, {"any": "any"}.get(method, method))(axis, **how)
+        return (x,), np.asarray(want).astype(want.dtype if method != "sum" or not how else x.dtype)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        shape = shapes[-1] if static else tuple("nmk"[: len(shapes[0])])
+        return getattr(b, method)(b.input("x", shape, dtype), axis)
+
+    runs = [run(s) for s in (shapes[-1:] if static else shapes)]
+    rule = "fold-columns" if axis == 0 else "fold-rows"
+    case(
+        f"{method}_{dtype}_{axis}_{'static' if static else 'symbolic'}", rule, declare, *runs, exact=dtype != "float32"
+    )
+
+
+ROWS = ((3, 1), (9, 31), (5, 33), (2, 1024), (0, 40), (2, 9001))
+for method, dtype in (
+    ("sum", "float32"),
+    ("argmax", "float32"),
+    ("argmin", "float64"),
+    ("max", "int32"),
+    ("sum", "int64"),
+):
+    long_folds(method, dtype, 1, *ROWS)
+    long_folds(method, dtype, 1, *ROWS, static=True)
+    long_folds(method, dtype, 0, (1, 3), (70, 2), (700, 5), (200, 0))
+    long_folds(method, dtype, 0, (700, 5), static=True)
+long_folds("sum", "int32", None, (1, 1, 1), (3, 0, 7), (90, 11, 10))
+long_folds("max", "float32", None, (5, 7, 9), (90, 11, 10), static=True)
+
+
+def segments() -> None:
+    x = rng(8).integers(-9, 9, 4000).astype("int32")
+    ends = np.array([0, 1, 1, 40, 33, 3900, 4000])
+    want = np.array([x[a:b].sum(dtype="i8") for a, b in itertools.pairwise(ends)])
+
+    def declare(b: gs.Builder) -> gs.Value:
+        return b.segment_reduce(b.input("x", ("n",), "int32"), b.input("ends", ("s",), "int64"))
+
+    case("segments", "fold-rows", declare, ((x, ends), want))
 
 
 folds()
+segments()
 
 
 # -- scatters ---------------------------------------------------------------------------------------------------------
@@ -336,10 +391,84 @@ def test_every_rule_has_cases() -> None:
     assert len(set(NAMES)) == len(NAMES)
 
 
-@pytest.mark.parametrize("c", CASES, ids=NAMES)
+@pytest.mark.parametrize("c", [c for c in CASES if c.rule not in TOGETHER], ids=lambda c: c.name)
 def test_emulated(c: Case) -> None:
     """Backward: the order in which a result that depends on it is the most wrong."""
     c.check(emulate(c.builder(), backward=True))
+
+
+def wide_rows(width: Any, dtype: str, bounds: str) -> tuple[gs.Builder, Any]:
+    """A gather of rows of many units, and what calls it with rows of so many elements."""
+    b = gs.Builder(f"walk_{dtype}_{bounds}")
+    x = b.input("x", ("n", "m", width), dtype)
+    b.output(b.take(x, b.input("i", ("k", 2), "int64"), axis=1, bounds=bounds, fill=3))
+
+    def run(module: Any, w: int) -> None:
+        x = random_data(rng(w), (2, 5, w), dtype)
+        i = rng(w).integers(-5 if bounds == "raise" else -9, 5, (21, 2))
+        want = oracle.gather_ref(x, i, oracle.take_map(x.shape, i.shape, 1), bounds, fill=3)
+        assert [rule for _, rule in module.stats.kernels] == ["copies"]
+        assert_same(module(x, i), want)
+
+    return b, run
+
+
+@pytest.mark.parametrize("options", [{}, {"wide": True}, {"backward": True}], ids=str)
+@pytest.mark.parametrize(("streamed", "blocks"), [(0, 1), (1 << 40, 3)])
+@pytest.mark.parametrize("bounds", ["raise", "fill"])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_copies_walk(
+    dtype: str, bounds: str, streamed: int, blocks: int, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small grid that walks over much work, with rows of any length, those of 16 bytes and others."""
+    monkeypatch.setattr(launch, "MOST_BLOCKS", blocks)
+    monkeypatch.setattr(copies, "STREAMED_BYTES", streamed)
+    b, run = wide_rows("w", dtype, bounds)
+    module = emulate(b, **options)
+    for w in (400, 33, 1, 0):
+        run(module, w)
+
+
+@pytest.mark.skipif(cuda.cpu_compiler() is not None, reason=str(cuda.cpu_compiler()))
+def test_copies_walk_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "MOST_BLOCKS", 1)
+    monkeypatch.setattr(copies, "STREAMED_BYTES", 1000)
+    cases = [wide_rows(w, dtype, "fill") for dtype in ("float16", "uint8", "float64") for w in ("w",)]
+    for (_, run), (module, _) in zip(cases, cuda.on_cpu([b for b, _ in cases], tmp_path), strict=True):
+        for w in (800, 33, 0):
+            run(module, w)
+
+
+def test_an_empty_table_is_not_read() -> None:
+    """Every index of it is bad, whatever the grid."""
+    b = gs.Builder("none")
+    b.output(b.take(b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64")))
+    with pytest.raises(gs.BoundsError) as e:
+        emulate(b)(np.zeros((0, 8), "float32"), np.array([3, 4]))
+    assert (e.value.position, e.value.value) == ((0,), 3)
+
+
+@pytest.mark.parametrize(
+    ("width", "pitch", "dtype", "several"),
+    [(8, 8, "float32", 4), (6, 6, "float16", 2), (4, 6, "float32", 2), (5, 5, "float32", 1)],
+)
+def test_rows_are_added_by_several(width: int, pitch: int, dtype: str, several: int) -> None:
+    """Messages that are fused with a gather and weights, and whose rows are as wide as those that they go to, or less."""
+    b = gs.Builder("added")
+    rows = b.take(b.input("x", ("n", width), dtype), b.input("j", ("e",), "int32"), bounds="fill")
+    messages = rows * b.input("w", ("e", 1), dtype)
+    window = gs.IndexMap((gs.Indexed(0), gs.Window(0)), (("index", 0), ("window", 0)), window_sizes=(width,))
+    b.output(
+        b.scatter_map(b.zeros((11, pitch), dtype), b.input("i", ("e",), "int64"), messages, window, reduction="add")
+    )
+    seed = rng(width)
+    x, w = (seed.integers(-9, 9, s).astype(dtype) for s in ((7, width), (300, 1)))
+    j, i = seed.integers(-9, 9, 300, "int32"), seed.integers(0, 11, 300)
+    want = np.zeros((11, pitch), dtype)
+    np.add.at(want[:, :width], i, np.where(((j >= -7) & (j < 7))[:, None], x[j % 7], 0) * w)
+    assert_same(emulate(b)(x=x, w=w, i=i, j=j), want, signed_zero=False)
+    names = set(re.findall(r"gs_atomic_add_float32(x\d)?\(", b.build({"kind": "cuda", "arch": "sm_90"}).source("cuda")))
+    assert names == {f"x{several}" if several > 1 else ""}
 
 
 class Racing:
@@ -419,6 +548,6 @@ def test_cuda_text(rule: str, tmp_path: Path) -> None:
             c.check(module)
         except AssertionError as e:
             raise AssertionError(f"{c.name}: {e}") from e
-        if rule in ("vectors", "cells"):
+        if rule in ("copies", "cells"):
             widths = {SIZES[base] * int(n or 1) for base, n in re.findall(r"\*\(([a-z]+)(\d?)\*\)", source)}
             assert widths == ({c.access} if c.access else set()), f"{c.name}: accesses of {widths} bytes"

@@ -121,8 +121,9 @@ def test_fused(label: str, target: str) -> None:
     b = gs.Builder("fused")
     b.output(body(b, *declared(b)))
     module = build(b, target)
-    assert module.stats.workspace_bytes == 0
-    assert len(module.stats.kernels) == 1
+    ((_, rule),) = module.stats.kernels
+    parts = rule == "fold-columns"  # as many as fill a GPU, whatever there is to fold
+    assert isinstance(module.stats.workspace_bytes, int) and (module.stats.workspace_bytes == 0 or parts)
     rng = np.random.default_rng(0)
     for n, e in [(5, 8), (300, 2000), (7, 4)]:
         x, w, i, j = eighths(rng, n, 6), eighths(rng, e, 1), rng.integers(-n, n, e), rng.integers(0, n, e, np.int32)

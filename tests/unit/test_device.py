@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime import devices as device
 from gscompile.runtime.arrays import View
-from gscompile.runtime.devices import HOST, Cuda
+from gscompile.runtime.devices import HOST, Cuda, Launch
 
 GPU = ("cuda", 1)
 
@@ -39,6 +39,10 @@ class FakeDriver:
     def to_host(self, to: int, address: int, nbytes: int, stream: int) -> None:
         self.log.append(("to_host", nbytes, stream))
         ctypes.memmove(to, address, nbytes)
+
+    def clear(self, address: int, nbytes: int, stream: int) -> None:
+        self.log.append(("clear", nbytes, stream))
+        ctypes.memset(address, 0, nbytes)
 
     def to_device(self, to: int, address: int, nbytes: int) -> None:
         self.log.append(("to_device", nbytes))
@@ -68,13 +72,13 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     return fake
 
 
-def writes(*record: int, log: list[Any] | None = None) -> Callable[[int, int], None]:
-    """A launch whose kernels leave a record in status, and fill 64 bytes of workspace."""
+def writes(*record: int, log: list[Any] | None = None) -> Launch:
+    """A launch whose kernels leave a record in status, of an index its number only when it is asked for, and fill 64 bytes."""
 
-    def launch(status: int, workspace: int) -> None:
+    def launch(status: int, workspace: int, naming: bool) -> None:
         if log is not None:
-            log.append(("launch", arrays.LIBRARIES["tvm"].current_stream(GPU)))
-        for k, x in enumerate(record):
+            log.append(("name" if naming else "launch", arrays.LIBRARIES["tvm"].current_stream(GPU)))
+        for k, x in enumerate(record if naming or log is None else record[:2]):
             ctypes.c_int64.from_address(status + 8 * k).value = x
         ctypes.memset(workspace, 1, 64)
 
@@ -93,7 +97,10 @@ def test_checks_are_read_back_in_the_order_of_the_callers_stream(driver: FakeDri
         ("push", 1),
         ("empty", "torch", (3,), "int64"),
         ("empty", "torch", (64,), "uint8"),
+        ("clear", 24, 101),
         ("launch", 101),
+        ("to_host", 24, 101),
+        ("name", 101),
         ("to_host", 24, 101),
         "pop",
     ]
@@ -118,7 +125,7 @@ def test_another_librarys_stream_is_waited_for(driver: FakeDriver) -> None:
 
 
 def test_a_launch_that_fails_leaves_the_device_and_the_stream_as_they_were(driver: FakeDriver) -> None:
-    def launch(status: int, workspace: int) -> None:
+    def launch(status: int, workspace: int, naming: bool) -> None:
         raise RuntimeError("out of resources")
 
     with pytest.raises(RuntimeError, match="out of resources"):
@@ -139,9 +146,9 @@ def test_constants_are_copied_to_the_device(driver: FakeDriver) -> None:
 def test_the_host_runs_in_memory_of_its_own() -> None:
     seen = []
 
-    def launch(status: int, workspace: int) -> None:
+    def launch(status: int, workspace: int, naming: bool) -> None:
         seen.append(workspace)
-        writes(1, 2, 3)(status, workspace)
+        writes(1, 2, 3)(status, workspace, naming)
 
     assert list(HOST.run(launch, 3, 64, [], "numpy", arrays.CPU)) == [1, 2, 3]
     assert seen[0] % arrays.ALIGNMENT == 0

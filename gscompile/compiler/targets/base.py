@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from gscompile.errors import GSError, TargetError
 from gscompile.ir import tir as T
+from gscompile.ir.nests import CheckNest
 from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DType
 from gscompile.runtime.devices import Runner
-from gscompile.schedules import Rule
+from gscompile.schedules import Context, Rule
 from gscompile.schedules import Target as Facts
 
 
@@ -96,6 +97,10 @@ class Target(ABC):
     def once(self, body: Stmt) -> Stmt:
         """A statement that runs once, where the kernels' memory can be written."""
         return body
+
+    def named(self, checks: Sequence[CheckNest], ctx: Context) -> Stmt | None:
+        """What makes the status say where an index is out of range, and what stands there; None where the checks do."""
+        return None
 
     def adapted(self, func: PrimFunc) -> PrimFunc:
         """The function that is compiled, of the one that the rules made."""

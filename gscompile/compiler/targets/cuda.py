@@ -11,11 +11,13 @@ from gscompile.compiler.targets.base import HOST_CODE, CodeKind, Target
 from gscompile.compiler.targets.create import tvm_target
 from gscompile.errors import DeviceError
 from gscompile.ir import tir as T
+from gscompile.ir.nests import CheckNest
 from gscompile.ir.tir import Stmt
 from gscompile.runtime.devices import CUDA, Runner
-from gscompile.schedules import Rule
+from gscompile.schedules import Context, Rule
 from gscompile.schedules import Target as Facts
 from gscompile.schedules.cuda import RULES
+from gscompile.schedules.cuda.check import named
 from gscompile.schedules.cuda.launch import single_thread
 
 DEFAULT_ARCH = "sm_80"  # where there is no GPU to ask: what every data-centre GPU since 2020 runs
@@ -34,7 +36,7 @@ class Cuda(Target):
     device_type = 2
     alignment = ACCESS_BYTES
     host_guards = False
-    joins_checks = False
+    joins_checks = True
     by_driver = True
     variant = "arch"
     in_parts = False
@@ -63,6 +65,9 @@ class Cuda(Target):
 
     def once(self, body: Stmt) -> Stmt:
         return single_thread(body)
+
+    def named(self, checks: Sequence[CheckNest], ctx: Context) -> Stmt:
+        return single_thread(named(checks, ctx))
 
     def require_device(self, module: str) -> None:
         if not T.cuda_exists():

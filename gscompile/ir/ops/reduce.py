@@ -14,7 +14,7 @@ from typing import Any
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords, Element, Sizes, nested
 from gscompile.ir.dims import Shape, product
-from gscompile.ir.nests import ReduceNest
+from gscompile.ir.nests import Partial, ReduceNest
 from gscompile.ir.ops.base import Applied, Stored
 from gscompile.ir.ops.elementwise import POINTWISE, Scalar, cast, constant, filler
 from gscompile.ir.ops.reductions import Reduction
@@ -33,6 +33,7 @@ class Steps:
         finish: (accumulators, cell) -> the cell's value.
         source: (cell, position in the box) -> where the element is in the argument.
         inner: a run of memory is folded.
+        initial_part, step_part, merge: of folds of parts; see :class:`gscompile.ir.nests.Partial`.
     """
 
     ranges: Callable[[Coords], list[tuple[Expr, Expr]]]
@@ -41,6 +42,9 @@ class Steps:
     finish: Callable[[Sequence[Expr], Coords], Expr]
     source: Callable[[Coords, Coords], list[Expr]]
     inner: bool
+    initial_part: tuple[tuple[DType, Expr], ...] = ()
+    step_part: Callable[[Sequence[Expr], Any, Coords], list[Expr]] | None = None
+    merge: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]] | None = None
 
 
 class Folding(Stored):
@@ -58,6 +62,11 @@ class Folding(Stored):
 
     def nest(self, at: Applied) -> ReduceNest:
         x, s = at.args[0], self.steps(at.args, at.sizes)
+        step, merge, partial = s.step_part or s.step, s.merge, None
+        if merge is not None:
+            partial = Partial(
+                s.initial_part or s.initial, lambda a, c, r: step(a, self.taken(x, s.source(c, r)), r), merge
+            )
         return ReduceNest(
             name=at.name,
             shape=at.type.shape,
@@ -72,6 +81,7 @@ class Folding(Stored):
             inner=s.inner,
             check=at.check,
             grid=lambda c, r: at.grid(s.source(c, r)),
+            partial=partial,
         )
 
     def formula(self, out: Buffer, type: TensorType, args: Sequence[Element], sizes: Sizes) -> Stmt:
@@ -151,7 +161,12 @@ class Reduce(Folding):
                 total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
             return cast(total, acc, result)
 
-        return Steps(ranges, _initial(self.reduction, result, acc), step, finish, source, inner)
+        def merge(a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
+            return [self.reduction.combine(acc, a[0], b[0])]
+
+        initial = _initial(self.reduction, result, acc)
+        whole = self.reduction.associative and self.reduction.commutative
+        return Steps(ranges, initial, step, finish, source, inner, merge=merge if whole else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +201,22 @@ class ArgReduce(Folding):
             return [T.select(wins, value, a[0]), T.select(wins, r[0], a[1])]
 
         initial = ((wide, constant(0, wide)), (DTYPES["int64"], T.const(0)))
-        return Steps(ranges, initial, step, lambda a, c: a[1], source, inner)
+
+        def step_part(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
+            return self.first_of(x.dtype, a, [cast(value, x.dtype, wide), r[0]])
+
+        def merge(a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
+            order = T.any_of([b[1] < 0, T.all_of([T.const(0) <= a[1], a[1] < b[1]])])
+            ab, ba = self.first_of(x.dtype, a, b), self.first_of(x.dtype, b, a)
+            return [T.select(order, p, q) for p, q in zip(ab, ba, strict=True)]
+
+        nothing = ((wide, constant(0, wide)), (DTYPES["int64"], T.const(-1)))
+        return Steps(ranges, initial, step, lambda a, c: a[1], source, inner, nothing, step_part, merge)
+
+    def first_of(self, dtype: DType, a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
+        """The better of two elements and where they stand, of which the latter comes later; -1: there is none."""
+        wins = T.any_of([a[1] < 0, T.all_of([T.const(0) <= b[1], self.better(dtype, b[0], a[0])])])
+        return [T.select(wins, b[0], a[0]), T.select(wins, b[1], a[1])]
 
     def better(self, dtype: DType, value: Expr, best: Expr) -> Expr:
         """Whether ``value``, which comes later, replaces ``best``."""
@@ -225,6 +255,9 @@ class SegmentReduce(Folding):
         def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
             return [self.reduction.combine(acc, a[0], cast(value, x.dtype, acc))]
 
+        def merge(a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
+            return [self.reduction.combine(acc, a[0], b[0])]
+
         return Steps(
             ranges=lambda c: [(begin(c[0]), end(c[0]))],
             initial=_initial(self.reduction, result, acc),
@@ -232,6 +265,7 @@ class SegmentReduce(Folding):
             finish=lambda a, c: self.finish(x.dtype, a[0], end(c[0]) - begin(c[0]), c),
             source=lambda c, r: [r[0], *c[1:]],
             inner=x.rank == 1,
+            merge=merge if self.reduction.associative and self.reduction.commutative else None,
         )
 
     def finish(self, source: DType, total: Expr, count: Expr, coords: Coords) -> Expr:

@@ -19,6 +19,13 @@ Index blockIdx, threadIdx;
 struct alignas(16) float4 {
     float x, y, z, w;
 };
+struct uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+template <class T> void __stcs(T *p, T v) { *p = v; }
 
 using std::max;
 using std::min;
@@ -28,8 +35,8 @@ template <class T> T atomicAdd(T *p, T v) {
     *p = before + v;
     return before;
 }
-template <class T> T atomicMin(T *p, T v) {
+template <class T> T atomicMax(T *p, T v) {
     T before = *p;
-    *p = std::min(before, v);
+    *p = std::max(before, v);
     return before;
 }

@@ -166,6 +166,12 @@ FAKE cuMemFreeAsync(uint64_t at, void *stream) {
     return 0;
 }
 
+FAKE cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void *stream) {
+    fprintf(stderr, "clear %zu stream %p\n", bytes, stream);
+    memset((void *)(uintptr_t)at, value, bytes);
+    return fails("cuMemsetD8Async");
+}
+
 FAKE cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
     fprintf(stderr, "upload %zu\n", bytes);
     memcpy((void *)(uintptr_t)to, from, bytes);

@@ -11,15 +11,15 @@ extern "C" __global__ void __launch_bounds__(256) cumsum_rows_kernel(float* __re
 }
 
 extern "C" __global__ void __launch_bounds__(256) cumsum_rows_kernel_1(float* __restrict__ cumsum_1_before_ptr, int64_t n) {
-  if (((int64_t)threadIdx.x) < (int64_t)8) {
-    int64_t i = ((int64_t)threadIdx.x);
+  if (((int)threadIdx.x) < 8) {
+    int i = ((int)threadIdx.x);
     alignas(8) float total_ptr[1];
     total_ptr[0] = -0x0p+0f/*-0.000000e+00*/;
     for (int64_t block = (int64_t)0; block < ((n + (int64_t)255) >> (int64_t)8); ++block) {
       if ((int64_t)0 < block) {
-        total_ptr[0] = (total_ptr[0] + cumsum_1_before_ptr[((block * (int64_t)8) + ((int64_t)threadIdx.x))]);
+        total_ptr[0] = (total_ptr[0] + cumsum_1_before_ptr[((block * (int64_t)8) + ((int64_t)((int)threadIdx.x)))]);
       }
-      cumsum_1_before_ptr[((block * (int64_t)8) + ((int64_t)threadIdx.x))] = total_ptr[0];
+      cumsum_1_before_ptr[((block * (int64_t)8) + ((int64_t)((int)threadIdx.x)))] = total_ptr[0];
     }
   }
 }

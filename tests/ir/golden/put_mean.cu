@@ -1,5 +1,9 @@
-__device__ __forceinline__ void gs_atomic_add_float32(float* p, float v) {
-  atomicAdd((float*)p, (float)v);
+__device__ __forceinline__ void gs_atomic_add_float32x4(float* p, float* v) {
+#if __CUDA_ARCH__ >= 900
+  atomicAdd((float4*)p, *(float4*)v);
+#else
+  for (int k = 0; k < 4; ++k) atomicAdd(p + k, v[k]);
+#endif
 }
 
 __device__ __forceinline__ void gs_atomic_add_int32(int* p, int v) {
@@ -7,9 +11,59 @@ __device__ __forceinline__ void gs_atomic_add_int32(int* p, int v) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_mean_kernel(float* __restrict__ out0_put_3_ptr, float* __restrict__ x_ptr) {
-  if (((int)threadIdx.x) < 18) {
-    int i = ((int)threadIdx.x);
-    *(float4*)(out0_put_3_ptr + (((int)threadIdx.x) * 4)) = *(float4*)(x_ptr + (((int)threadIdx.x) * 4));
+  alignas(8) int grid__ptr[2];
+  grid__ptr[0] = 256;
+  grid__ptr[1] = 18;
+  int grid0 = grid__ptr[0];
+  int grid1 = grid__ptr[1];
+  int condval;
+  if (grid1 <= (grid0 * 4)) {
+    condval = 1;
+  } else {
+    condval = ((((grid0 * 4) + grid1) - 1) / (grid0 * 4));
+  }
+  for (int step = 0; step < condval; ++step) {
+    if ((((step + 1) * grid0) * 4) <= grid1) {
+      alignas(8) int i__ptr[4];
+      i__ptr[0] = (((step * grid0) * 4) + ((int)threadIdx.x));
+      i__ptr[1] = ((((step * grid0) * 4) + grid0) + ((int)threadIdx.x));
+      i__ptr[2] = ((((step * grid0) * 4) + (grid0 * 2)) + ((int)threadIdx.x));
+      i__ptr[3] = ((((step * grid0) * 4) + (grid0 * 3)) + ((int)threadIdx.x));
+      int i0 = i__ptr[0];
+      int i1 = i__ptr[1];
+      int i2 = i__ptr[2];
+      int i3 = i__ptr[3];
+      alignas(8) int64_t at__ptr[4];
+      at__ptr[0] = ((int64_t)i0);
+      at__ptr[1] = ((int64_t)i1);
+      at__ptr[2] = ((int64_t)i2);
+      at__ptr[3] = ((int64_t)i3);
+      int64_t at0 = at__ptr[0];
+      int64_t at1 = at__ptr[1];
+      int64_t at2 = at__ptr[2];
+      int64_t at3 = at__ptr[3];
+      float4 v0 = *(float4*)(x_ptr + (at0 * (int64_t)4));
+      float4 v1 = *(float4*)(x_ptr + (at1 * (int64_t)4));
+      float4 v2 = *(float4*)(x_ptr + (at2 * (int64_t)4));
+      float4 v3 = *(float4*)(x_ptr + (at3 * (int64_t)4));
+      *(float4*)(out0_put_3_ptr + (((int64_t)i0) * (int64_t)4)) = v0;
+      *(float4*)(out0_put_3_ptr + (((int64_t)i1) * (int64_t)4)) = v1;
+      *(float4*)(out0_put_3_ptr + (((int64_t)i2) * (int64_t)4)) = v2;
+      *(float4*)(out0_put_3_ptr + (((int64_t)i3) * (int64_t)4)) = v3;
+    } else {
+      for (int k = 0; k < 4; ++k) {
+        alignas(8) int i__ptr_1[1];
+        i__ptr_1[0] = ((((step * grid0) * 4) + (grid0 * k)) + ((int)threadIdx.x));
+        int i0_1 = i__ptr_1[0];
+        if (i0_1 < grid1) {
+          alignas(8) int64_t at__ptr_1[1];
+          at__ptr_1[0] = ((int64_t)i0_1);
+          int64_t at0_1 = at__ptr_1[0];
+          float4 v0_1 = *(float4*)(x_ptr + (at0_1 * (int64_t)4));
+          *(float4*)(out0_put_3_ptr + (((int64_t)i0_1) * (int64_t)4)) = v0_1;
+        }
+      }
+    }
   }
 }
 
@@ -34,15 +88,17 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_2(int64_t* __r
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_put_3_ptr, float* __restrict__ v_ptr) {
-  if (((int64_t)threadIdx.x) < (int64_t)56) {
-    int64_t i = ((int64_t)threadIdx.x);
+  if (((int)threadIdx.x) < 14) {
+    int i = ((int)threadIdx.x);
+    alignas(16) float values_ptr[4];
+    *(float4*)(values_ptr + 0) = *(float4*)(v_ptr + (((int)threadIdx.x) * 4));
     int64_t condval;
-    if (i_ptr[(((int64_t)threadIdx.x) >> (int64_t)3)] < (int64_t)0) {
-      condval = (i_ptr[(((int64_t)threadIdx.x) >> (int64_t)3)] + (int64_t)9);
+    if (i_ptr[(((int)threadIdx.x) >> 1)] < (int64_t)0) {
+      condval = (i_ptr[(((int)threadIdx.x) >> 1)] + (int64_t)9);
     } else {
-      condval = i_ptr[(((int64_t)threadIdx.x) >> (int64_t)3)];
+      condval = i_ptr[(((int)threadIdx.x) >> 1)];
     }
-    gs_atomic_add_float32((&(out0_put_3_ptr[((condval * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))])), v_ptr[((int64_t)threadIdx.x)]);
+    gs_atomic_add_float32x4((&(out0_put_3_ptr[((condval * (int64_t)8) + ((((int64_t)((int)threadIdx.x)) & (int64_t)1) * (int64_t)4))])), (&(values_ptr[0])));
   }
 }
 
