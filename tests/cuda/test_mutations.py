@@ -91,7 +91,7 @@ def test_defects_are_noticed(name: str, tmp_path: Path) -> None:
             assert not right(m), "a block was lost"
     text = Text.of(source)
     # the atomics of index checks act on bad indices only, of which there are none
-    places = [code for f, code in text.functions.items() if "min_int64" not in f] + list(text.kernels.values())
+    places = [code for f, code in text.functions.items() if "max_int64" not in f] + list(text.kernels.values())
     for k, mutation in enumerate(change for code in places for change in mutations(code)):
         folder = tmp_path / f"m{k}"
         folder.mkdir()
