@@ -33,12 +33,19 @@ class Mutation:
 
 
 def mutations(text: str) -> Iterator[Mutation]:
-    """A change for each barrier and each atomic of a kernel, or of a device function."""
+    """A change for each barrier and each atomic of a kernel, or of a device function, that a GPU of the newest kind runs."""
     for m in _BARRIER.finditer(text):
         yield Mutation(f"without {m[0]}", text, text[: m.start()] + text[m.end() :])
     for m in _ATOMIC.finditer(text):
+        if text.rfind("#else", 0, m.start()) > text.rfind("#endif", 0, m.start()):
+            continue  # for older ones
         pointer, value, end = _arguments(text, m.end())
-        plain = _PLAIN[m[1]].format(p=f"*({pointer})", v=f"({value})")
+        vector = re.match(r"\(float([24])\*\)", pointer)
+        if vector is None:
+            plain = _PLAIN[m[1]].format(p=f"*({pointer})", v=f"({value})")
+        else:  # CUDA adds no vectors but by atomics
+            parts = "xyzw"[: int(vector[1])]
+            plain = ", ".join(_PLAIN[m[1]].format(p=f"({pointer})->{c}", v=f"({value}).{c}") for c in parts)
         yield Mutation(f"a plain atomic{m[1]}", text, f"{text[: m.start()]}({plain}){text[end:]}")
 
 
