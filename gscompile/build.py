@@ -14,6 +14,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+import numpy as np
+
 from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
 from gscompile.compiler.declarations import reference
@@ -25,7 +27,8 @@ from gscompile.compiler.targets.freestanding import Freestanding
 from gscompile.compiler.tuned import Database, Key, default_database, key_of, named, numbered_indices
 from gscompile.deploy import library as libraries
 from gscompile.deploy.library import Compiled
-from gscompile.errors import ArgumentError, MissingExtraError, TargetError
+from gscompile.errors import ArgumentError, MissingExtraError, TargetError, index_changed
+from gscompile.ir import status
 from gscompile.ir import tir as T
 from gscompile.ir.dims import dim_max
 from gscompile.ir.graph import Graph, Value
@@ -311,6 +314,27 @@ def prim_func(
     given = clamped(graph) if checks == "clamp" else graph
     count = threads or found.facts.cores or get_num_threads()
     return with_buffers(lower(given, found), found, count, checks == "status")
+
+
+def check_status(graph: Graph, record: Any, sizes: Mapping[str, int], target: Any = "llvm") -> None:
+    """See :meth:`gscompile.frontend.builder.Builder.check_status`."""
+    summary = lower(graph, resolve(target)).summary
+    numbers = np.asarray(record.numpy() if hasattr(record, "numpy") else record)
+    length = status.length(len(summary.checks))
+    if numbers.dtype != np.int64 or numbers.shape != (length,):
+        raise ArgumentError(
+            f"check_status: {graph.name} fills int64({length},); got {numbers.dtype}{list(numbers.shape)}"
+        )
+    values = {n: size for n, v in sizes.items() if (size := _size(v)) is not None}
+    if set(values) != set(summary.symbols):
+        named = ", ".join(summary.symbols) or "none"
+        raise ArgumentError(f"check_status: symbolic sizes of {graph.name} are {named}; got {dict(sizes)}")
+    if numbers[status.FAILED]:
+        found = status.first_found(numbers.tolist(), len(summary.checks))
+        if found is None:
+            raise index_changed(graph.name)
+        check, position, number = found
+        raise bounds_error(graph.values[summary.checks[check]], position, number, values)
 
 
 def export(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from gscompile.build import Module, build, prim_func
+from gscompile.build import Module, build, check_status, prim_func
 from gscompile.errors import GraphError, ShapeError
 from gscompile.frontend.draft import Draft
 from gscompile.frontend.reduce import ReduceOps
@@ -154,6 +154,20 @@ class Builder(ReduceOps):
             in parts.
         """
         return prim_func(self.graph(), target, schedule=schedule, checks=checks, threads=threads)
+
+    def check_status(self, status: Any, sizes: Mapping[str, int] | None = None, *, target: Any = "llvm") -> None:
+        """Raise what a call of the module would have raised, if a function of :meth:`prim_func` found an index out of range.
+
+        Args:
+            status: what the function wrote to its last parameter: a NumPy array or a TVM tensor, int64.
+            sizes: the symbolic sizes of that call, by name.
+            target: as for :meth:`prim_func`: checks are numbered in the order in which a target carries them out.
+
+        Raises:
+            BoundsError: an IndexError: which index, where, and what it should have been.  ArgumentError: the status has not the
+            length of this graph's, or there is no number for one of its sizes.
+        """
+        check_status(self.graph(), status, sizes or {}, target)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise GraphError(f"builder {self.name!r} is not copied or pickled, but what it gives is: graph() and build()")

@@ -244,7 +244,7 @@ def stretch(a: Dim, b: Dim) -> tuple[str, Dim, Dim]:
 COSTLY = 10  # instructions of a function which, with an 8-bit float decoded and encoded in it, is too much for one expression
 CALLED = set(POINTWISE)  # names of functions that an error's message may begin with
 _OTHERS_ERRORS = frozenset(
-    {"pointwise", "graph", "build"}
+    {"pointwise", "graph", "build", "check_status"}
 )  # methods whose errors are about what was called before, or named
 
 

@@ -31,3 +31,11 @@ def position(check: Any) -> Any:
 def value(check: Any) -> Any:
     """Where the index stands that a check has found."""
     return 2 + 2 * check
+
+
+def first_found(record: Any, checks: int) -> tuple[int, int, int] | None:
+    """The first check that has found something, the position and the value; None where none has, though one has failed."""
+    for check in range(checks):
+        if record[position(check)] != NOWHERE:
+            return check, int(record[position(check)]), int(record[value(check)])
+    return None

@@ -139,3 +139,6 @@ AROUND: Mapping[str, Translation] = {
     "relax.sum": _sum,
 }
 """What is computed with it, where it is fed by one of these."""
+
+VIEWS = {"relax.reshape", "relax.expand_dims", "relax.squeeze", "relax.astype"}
+"""What one of these may be computed from by the kernel itself."""

@@ -229,11 +229,8 @@ class CompiledFunction:
 
     def _bounds_error(self, record: Status, sizes: Mapping[str, int]) -> Exception:
         """What the kernel's record means."""
-        checks = range(self._interface.checks)
-        check = next((k for k in checks if record[status.position(k)] != status.NOWHERE), None)
-        if check is None:
-            return index_changed(self.name)
-        return self._explain(check, int(record[status.position(check)]), int(record[status.value(check)]), sizes)
+        found = status.first_found(record, self._interface.checks)
+        return index_changed(self.name) if found is None else self._explain(*found, sizes)
 
     # -- the fast path
 

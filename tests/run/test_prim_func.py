@@ -144,6 +144,31 @@ def test_checks() -> None:
         adding().prim_func({"kind": "cuda", "arch": "sm_90"})
 
 
+def test_the_error_of_a_status() -> None:
+    """Is that of a call, of whichever check has failed."""
+    b = gs.Builder("two")
+    x, i, j = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64"), b.input("j", ("k", 2), "int32")
+    b.output(b.put(x, i, b.take(x, b.sum(j, 1)), reduction="add"), b.gather_nd(x, j))
+    func, module = b.prim_func(), b.build()
+    data, sizes, numbers = np.ones((9, 8), "float32"), {"n": 9, "k": 3}, np.zeros((3, 2), "int32")
+    for bad in range(3):
+        good, pairs = np.array([0, 3, 5]), numbers.copy()
+        (good if bad == 0 else pairs.reshape(-1))[(2, 3, 4)[bad]] = (9, 8, -99)[bad]
+        outs = [data * 0, np.zeros(3, "float32")]
+        *_, status = called(func, [data, good, pairs], outs, np.zeros(func.params[-1].ty.shape[0].value, "int64"))
+        with pytest.raises(gs.BoundsError) as ours:
+            b.check_status(status, sizes)
+        with pytest.raises(IndexError) as theirs:
+            module(data, good, pairs)
+        assert str(ours.value) == str(theirs.value)
+    *_, status = called(func, [data, np.array([0, 3, 5]), numbers], outs, status)
+    b.check_status(tvm.runtime.tensor(status), sizes)
+    with pytest.raises(gs.ArgumentError, match="fills int64"):
+        b.check_status(status[1:], sizes)
+    with pytest.raises(gs.ArgumentError, match="symbolic sizes of two are"):
+        b.check_status(status, {"n": 9})
+
+
 def test_the_plain_one_is_scheduled_by_tvm() -> None:
     """As its user would: split, parallel, vectorised."""
     b = gs.Builder("net")

@@ -47,7 +47,8 @@ def kernels(module: Any) -> list[str]:
 
 def operators(module: Any) -> list[str]:
     """The Relax operators of ``main``, and ``call_tir``."""
-    return [b.value.op.name.removeprefix("relax.") for block in module["main"].body.blocks for b in block.bindings]
+    values = [b.value for block in module["main"].body.blocks for b in block.bindings]
+    return [v.op.name.removeprefix("relax.") for v in values if isinstance(v, tvm.ir.Call)]
 
 
 def check(module: Any, arrays: list[Array], *names: str) -> Any:
@@ -216,3 +217,96 @@ def test_a_model_of_torch() -> None:
     arrays = [ids.numpy(), dst.numpy()]
     for got in (run(ours, arrays)[0], run(module, arrays)[0]):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def of_torch(net: Any, arrays: list[Any], sizes: Any) -> tuple[Any, list[Array]]:
+    """A module of PyTorch's exported program, and what PyTorch computes."""
+    torch = pytest.importorskip("torch")
+    from tvm.relax.frontend.torch import from_exported_program
+
+    tensors = tuple(map(torch.from_numpy, arrays))
+    with torch.no_grad():
+        exported = torch.export.export(net.eval(), tensors, dynamic_shapes=sizes)
+        want = net(*tensors)
+    return from_exported_program(exported), [want.numpy()]
+
+
+def test_a_model_of_torch_with_dynamic_shapes() -> None:
+    """Its embedding reads indices of as many rows as a product of sizes: the kernel takes them in their own shape."""
+    torch = pytest.importorskip("torch")
+
+    class Bags(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = torch.nn.Embedding(50, 8)
+
+        def forward(self, ids: Any) -> Any:
+            return (self.table(ids) * 2).sum(1)
+
+    batch, length = torch.export.Dim("batch", min=2, max=512), torch.export.Dim("length", min=2, max=512)
+    ids = RNG.integers(0, 50, (7, 3))
+    module, want = of_torch(Bags(), [ids], ({0: batch, 1: length},))
+    ours = check(module, [ids], "gs_take_reshape_multiply_sum")
+    np.testing.assert_allclose(run(ours, [ids])[0], want[0], rtol=1e-5)
+    assert operators(ours) == ["call_tir"]
+    assert run(ours, [RNG.integers(0, 50, (12, 5))])[0].shape == (12, 8)
+
+
+def test_index_put_of_torch() -> None:
+    """With dynamic shapes, whose indices Relax's own legalisation does not broadcast; and what feeds and follows it."""
+    torch = pytest.importorskip("torch")
+
+    class Put(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any, i: Any, j: Any, v: Any) -> Any:
+            return torch.relu(x.index_put((i, j), v[i] * 2 - 1, accumulate=True))
+
+    n, k = torch.export.Dim("n", min=2), torch.export.Dim("k", min=2)
+    arrays = [X, np.array([0, 8, 8, 3]), np.array([7, 1, 1, 0]), X[:, 0].copy()]
+    for sizes in (None, ({0: n}, {0: k}, {0: k}, {0: n})):
+        module, want = of_torch(Put(), arrays, sizes)
+        ours = LegalizeGatherScatter(TARGET)(module)
+        assert kernels(ours) == ["gs_take_multiply_subtract_index_put"]
+        for got in [run(ours, arrays)[0], *([] if sizes else [run(module, arrays)[0]])]:
+            np.testing.assert_allclose(got, want[0], rtol=1e-5)
+
+
+def test_views_that_others_use_stay() -> None:
+    """They are computed twice; what only kernels use is not there any more."""
+
+    def body(bb: Any, x: Any, i: Any) -> Any:
+        n, k = i.ty.shape.values
+        cast = bb.emit(relax.op.astype(i, "int32"))
+        flat = bb.emit(relax.op.reshape(cast, relax.ShapeExpr([n * k])))
+        rows = bb.emit(relax.op.take(x, flat, 0))
+        bags = bb.emit(relax.op.sum(bb.emit(relax.op.reshape(rows, relax.ShapeExpr([n, k, 8]))), 1))
+        return relax.Tuple([bags, flat] if shared else [bags])
+
+    for shared in (False, True):
+        module = program([(("n", 8), "float32"), (("m", "k"), "int64")], body)
+        ours = check(module, [X, RNG.integers(0, 9, (4, 3))], "gs_take_reshape_sum")
+        assert operators(ours) == (["astype", "reshape", "call_tir"] if shared else ["call_tir"])
+
+
+def test_a_model_of_onnx_with_dynamic_axes() -> None:
+    onnx = pytest.importorskip("onnx")
+    from tvm.relax.frontend.onnx import from_onnx
+
+    model = onnx.parser.parse_model(
+        """
+        <ir_version: 8, opset_import: ["" : 18]>
+        net (float[n, 8] x, int64[batch, length] ids) => (float[batch, 8] y)
+        <int64[1] one = {1}>
+        {
+            rows = Gather <axis = 0> (x, ids)
+            scaled = Mul (rows, rows)
+            y = ReduceSum <keepdims = 0> (scaled, one)
+        }
+        """
+    )
+    module = from_onnx(model, keep_params_in_input=False)
+    ids = RNG.integers(0, 9, (4, 3))
+    ours = check(module, [X, ids], *kernels(LegalizeGatherScatter(TARGET)(module)))
+    assert kernels(ours)
+    for shape in ((4, 3), (7, 1), (1, 11)):
+        ids = RNG.integers(0, 9, shape)
+        np.testing.assert_allclose(run(ours, [X, ids])[0], np.square(X[ids]).sum(1), rtol=1e-4)

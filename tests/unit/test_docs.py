@@ -22,7 +22,7 @@ REFERENCE = sorted((DOCS / "reference").rglob("*.md"))
 WRITTEN = {"conformance.md", "onnx.md"}  # by programs, with tests of their own; onnx.md's example needs a package
 WITHOUT_PROGRAM = {"README.md", "CONTRIBUTING.md", "glossary.md", *WRITTEN}  # which a page about a concept ends in
 METHODS = {n for n in dir(gs.Builder) if not n.startswith("_") and callable(getattr(gs.Builder, n))}
-AROUND = {"input", "create_input", "output", "graph", "build", "prim_func"}
+AROUND = {"input", "create_input", "output", "graph", "build", "prim_func", "check_status"}
 
 
 def text(page: str) -> str:
