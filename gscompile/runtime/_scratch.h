@@ -50,9 +50,10 @@ static void *gs_take_scratch(size_t bytes) {
 /* Takes back what gs_take_scratch gave; NULL is nothing. */
 static void gs_give_scratch(void *scratch) {
     GsScratch *block = scratch == NULL ? NULL : (GsScratch *)scratch - 1;
-    if (block != NULL && block->bytes >= KEPT_LEAST && block->bytes <= KEPT_MOST) {
+    size_t bytes = block == NULL ? 0 : block->bytes; /* once it is kept, another thread may have it */
+    if (bytes >= KEPT_LEAST && bytes <= KEPT_MOST) {
         GsScratch *other = atomic_exchange(&gs_kept, block);
-        block = other != NULL && other->bytes > block->bytes ? atomic_exchange(&gs_kept, other) : other;
+        block = other != NULL && other->bytes > bytes ? atomic_exchange(&gs_kept, other) : other;
     }
     free(block);
 }
