@@ -316,8 +316,12 @@ def prim_func(
     return with_buffers(lower(given, found), found, count, checks == "status")
 
 
-def check_status(graph: Graph, record: Any, sizes: Mapping[str, int], target: Any = "llvm") -> None:
-    """See :meth:`gscompile.frontend.builder.Builder.check_status`."""
+def status_error(graph: Graph, record: Any, sizes: Mapping[str, int], target: Any) -> Exception | None:
+    """What :meth:`gscompile.frontend.builder.Builder.check_status` raises; None where no index was out of range.
+
+    Raises:
+        ArgumentError: as there.
+    """
     summary = lower(graph, resolve(target)).summary
     numbers = np.asarray(record.numpy() if hasattr(record, "numpy") else record)
     length = status.length(len(summary.checks))
@@ -329,12 +333,13 @@ def check_status(graph: Graph, record: Any, sizes: Mapping[str, int], target: An
     if set(values) != set(summary.symbols):
         named = ", ".join(summary.symbols) or "none"
         raise ArgumentError(f"check_status: symbolic sizes of {graph.name} are {named}; got {dict(sizes)}")
-    if numbers[status.FAILED]:
-        found = status.first_found(numbers.tolist(), len(summary.checks))
-        if found is None:
-            raise index_changed(graph.name)
-        check, position, number = found
-        raise bounds_error(graph.values[summary.checks[check]], position, number, values)
+    if not numbers[status.FAILED]:
+        return None
+    found = status.first_found(numbers.tolist(), len(summary.checks))
+    if found is None:
+        return index_changed(graph.name)
+    check, position, number = found
+    return bounds_error(graph.values[summary.checks[check]], position, number, values)
 
 
 def export(

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from gscompile.build import Module, build, check_status, prim_func
-from gscompile.errors import GraphError, ShapeError
-from gscompile.frontend.draft import Draft
+from gscompile.build import Module, build, prim_func, status_error
+from gscompile.errors import GraphError, GSError, ShapeError
+from gscompile.frontend.draft import Draft, called_as
 from gscompile.frontend.reduce import ReduceOps
 from gscompile.ir.dims import SymDim, shape_symbols
 from gscompile.ir.graph import Graph, Value
@@ -167,7 +167,13 @@ class Builder(ReduceOps):
             BoundsError: an IndexError: which index, where, and what it should have been.  ArgumentError: the status has not the
             length of this graph's, or there is no number for one of its sizes.
         """
-        check_status(self.graph(), status, sizes or {}, target)
+        try:
+            found = status_error(self.graph(), status, sizes or {}, target)
+        except GSError as e:
+            called_as("check_status", e)
+            raise
+        if found is not None:
+            raise found  # in the name of the operator, as of a call
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise GraphError(f"builder {self.name!r} is not copied or pickled, but what it gives is: graph() and build()")
