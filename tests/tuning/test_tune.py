@@ -213,8 +213,9 @@ def test_a_graph_that_cannot_be_called() -> None:
 
 
 SCRIPT = """
-import sys
+import signal, sys
 import gscompile as gs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what is started in the background ignores it
 from tests.tuning import graphs
 def tell(p):
     print(p.trials, flush=True)
