@@ -5,7 +5,8 @@ element.  Threads are numbered over all units of all rows, so that none is idle 
 accesses lie side by side.  Lanes in the same row read the same index, which the load unit hands to all of them: per warp and
 row one sector of 32 bytes, from L1 but for the first.
 
-Each thread has :data:`IN_FLIGHT` units underway, a grid apart: it finds where they are, loads them all, then stores them all.
+Each thread has :data:`IN_FLIGHT` units underway, a grid apart: it tests their indices, finds where they are, loads them all, then
+stores them all.
 A grid fills any GPU and walks over larger work; small work has a unit per thread, and is one launch.  What is only read goes
 through ``ld.global.nc``, as nvcc makes of ``__restrict__`` by itself; a result larger than an L2 cache is stored by
 ``st.global.cs``, which leaves the cache to what is gathered.
@@ -104,11 +105,11 @@ class _Rows:
 
             def one(i: Expr) -> Stmt:
                 tests, move = self.units(at([i]), n)
-                return T.seq(T.if_(self.some(), move), tests)
+                return T.seq(tests, T.if_(self.some(), move))
 
             def several(numbers: list[Expr]) -> Stmt:
                 tests, move = self.units(at(numbers), n)
-                return T.seq(move, tests)
+                return T.seq(tests, move)
 
             count, batch = self.ctx.sizes(product(units)), several if self.batched(n) else None
             return strided(self.ctx, count, one, batch, IN_FLIGHT, dtype, self.some())

@@ -77,6 +77,14 @@ extern "C" __global__ void __launch_bounds__(256) gather_nd_kernel_1(int64_t* __
         i__ptr_1[0] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * k_1)) + ((int64_t)threadIdx.x));
         int64_t i0_1 = i__ptr_1[0];
         if (i0_1 < grid1) {
+          if (n <= (int64_t)0) {
+            gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((i0_1 * (int64_t)2) ^ (int64_t)0)));
+            gs_atomic_max_int64((&(status_ptr[0])), 1);
+          }
+          if (m <= (int64_t)0) {
+            gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((i0_1 * (int64_t)2) + (int64_t)1) ^ (int64_t)0)));
+            gs_atomic_max_int64((&(status_ptr[0])), 1);
+          }
           if (((int64_t)0 < n) && ((int64_t)0 < m)) {
             alignas(8) int64_t at__ptr_1[1];
             int64_t once_8 = (i_ptr[(i0_1 * (int64_t)2)] ^ (int64_t)0);
@@ -89,14 +97,6 @@ extern "C" __global__ void __launch_bounds__(256) gather_nd_kernel_1(int64_t* __
             } else {
               *(half4*)(out0_gather_nd_2_ptr + (i0_1 * (int64_t)4)) = v0_1;
             }
-          }
-          if (n <= (int64_t)0) {
-            gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((i0_1 * (int64_t)2) ^ (int64_t)0)));
-            gs_atomic_max_int64((&(status_ptr[0])), 1);
-          }
-          if (m <= (int64_t)0) {
-            gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((i0_1 * (int64_t)2) + (int64_t)1) ^ (int64_t)0)));
-            gs_atomic_max_int64((&(status_ptr[0])), 1);
           }
         }
       }
