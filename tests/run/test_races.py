@@ -326,6 +326,7 @@ def race(say: Say, target: str, bounds: str, names: Sequence[str], seconds: floa
     say(" ".join(sorted(rules)))
 
 
+COOPERATIVE = {"fold-rows"}  # threads that wait for each other: run by tests/cuda, which copies indices before a kernel
 SHORT = {  # what was a segmentation fault within a second, and what sorts
     "llvm": [
         "elements",
@@ -348,11 +349,11 @@ def test_an_index_that_changes_leads_nowhere_else(target: str) -> None:
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_all_of_them(target: str, bounds: str) -> None:
-    """Every policy but ``trust``, on graphs that together take every rule."""
+    """Every policy but ``trust``, on graphs that together take every rule that can be run here."""
     end = in_child(race, target, bounds, list(CASES), 0.2)
     assert end.code == 0, str(end)
     known = {r.name for r in (llvm if target == "llvm" else cuda).RULES}
-    assert known - {"check"} - set(end.said.split()) == set()
+    assert known - {"check", *COOPERATIVE} - set(end.said.split()) == set()
 
 
 def test_a_bad_index_that_is_gone() -> None:
