@@ -20,13 +20,11 @@ def accumulators(nest: ReduceNest, extent: int, scope: str) -> list[Buffer]:
 
 def fold_step(nest: ReduceNest, acc: Sequence[Buffer], slot: Expr, c: list[Expr], r: list[Expr]) -> Stmt:
     """One step of the fold of a cell ``c``, whose accumulators are in ``slot``: what is at ``r`` in its box."""
-    new = nest.step([T.load(a, slot) for a in acc], c, r)
+    return replaced(acc, slot, nest.step([T.load(a, slot) for a in acc], c, r))
+
+
+def replaced(acc: Sequence[Buffer], slot: Expr, new: Sequence[Expr]) -> Stmt:
+    """Accumulators get new values, all of which are computed before any is stored."""
     if len(acc) == 1:
         return T.store(acc[0], [slot], new[0])
-
-    def bind(k: int, names: list[Expr]) -> Stmt:  # all new values are computed before any is stored
-        if k == len(acc):
-            return T.seq(*(T.store(a, [slot], v) for a, v in zip(acc, names, strict=True)))
-        return T.let(f"new{k}", new[k], lambda v: bind(k + 1, [*names, v]))
-
-    return bind(0, [])
+    return T.lets("new", new, lambda v: T.seq(*(T.store(a, [slot], x) for a, x in zip(acc, v, strict=True))))

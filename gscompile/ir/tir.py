@@ -491,19 +491,25 @@ def kept(names: str | Sequence[str], values: Sequence[Expr], body: Callable[[lis
     if not long:
         return body(list(values))
     called = [f"{names}{k}" if isinstance(names, str) else names[k] for k in long]
+
+    def whole(variables: list[Expr]) -> Stmt:
+        known = dict(zip(long, variables, strict=True))
+        return body([known.get(k, x) for k, x in enumerate(values)])
+
     cells = buffer(f"{called[0]}_", [len(long)], "int64", align=8)
-    stores = [store(cells, [const(j)], values[k]) for j, k in enumerate(long)]
-    variables = {k: tirx.Var(name, "int64") for k, name in zip(long, called, strict=True)}
-    binds = [tirx.Bind(v, load(cells, const(j))) for j, v in enumerate(variables.values())]
-    return seq(allocate(cells), *stores, *binds, body([variables.get(k, x) for k, x in enumerate(values)]))
+    return _by_way_of(cells, called, [values[k] for k in long], whole)
 
 
 def registers(name: str, values: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
     """As :func:`kept`, in a thread of a kernel: numbers of one dtype, which its compiler keeps in registers."""
-    dtype = dtype_of(values[0])
-    cells = buffer(f"{name}_", [len(values)], dtype, align=8, scope="local")
+    cells = buffer(f"{name}_", [len(values)], dtype_of(values[0]), align=8, scope="local")
+    return _by_way_of(cells, [f"{name}{k}" for k in range(len(values))], values, body)
+
+
+def _by_way_of(cells: Buffer, names: Sequence[str], values: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
+    """Values are stored to memory and loaded from it, and have these names from there on."""
     stores = [store(cells, [const(k)], x) for k, x in enumerate(values)]
-    variables = [tirx.Var(f"{name}{k}", dtype) for k in range(len(values))]
+    variables = [tirx.Var(name, dtype_of(x)) for name, x in zip(names, values, strict=True)]
     binds = [tirx.Bind(v, load(cells, const(k))) for k, v in enumerate(variables)]
     return seq(allocate(cells), *stores, *binds, body(list(variables)))
 

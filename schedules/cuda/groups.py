@@ -10,6 +10,7 @@ from gscompile.ir.dims import Shape, product
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.launch import coordinates
 from gscompile.schedules.cuda.numbers import THREADS_PER_BLOCK
+from gscompile.schedules.folds import replaced
 from gscompile.schedules.rule import Context
 
 WARP = 32
@@ -81,11 +82,7 @@ def _shuffles(acc: Sequence[Buffer], merge: Merge, lanes: int) -> Stmt:
         new = T.lets(
             "other",
             [T.from_lane_below(x, T.const(distance)) for x in mine],
-            lambda other: T.lets(
-                "merged",
-                merge([T.load(a, ZERO) for a in acc], other),
-                lambda v: T.seq(*(T.store(a, [ZERO], x) for a, x in zip(acc, v, strict=True))),
-            ),
+            lambda other: replaced(acc, ZERO, merge([T.load(a, ZERO) for a in acc], other)),
         )
         steps.append(new)
         distance //= 2

@@ -28,7 +28,7 @@ from gscompile.schedules.cuda.numbers import (
     THREADS_PER_BLOCK,
     WARP_FOLD,
 )
-from gscompile.schedules.folds import accumulators, fold_step
+from gscompile.schedules.folds import accumulators, fold_step, replaced
 from gscompile.schedules.loops import over_reduced, storage
 from gscompile.schedules.rule import Checked, Context
 
@@ -273,9 +273,7 @@ class _Fold:
                 def one(k: Expr) -> Stmt:
                     at = (lane + k * lanes) * cells + number
                     new = self.partial.merge([T.load(a, ZERO) for a in acc], [T.load(r, at) for r in rooms])
-                    return T.lets(
-                        "merged", new, lambda v: T.seq(*(T.store(a, [ZERO], x) for a, x in zip(acc, v, strict=True)))
-                    )
+                    return replaced(acc, ZERO, new)
 
                 count = T.quotient(parts - lane + (lanes - 1), T.const(lanes))
                 end = self.finish(acc, c)

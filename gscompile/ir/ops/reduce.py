@@ -119,6 +119,13 @@ def _over_axes(axes: Sequence[int], keepdims: bool, x: TensorType, sizes: Sizes)
     return lambda c: ranges, lambda c, r: full_coords(x.rank, axes, keepdims, c, r), inner
 
 
+def _merge(reduction: Reduction, acc: DType) -> Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]] | None:
+    """How folds of two parts are merged; None where elements have to be taken in their order."""
+    if not (reduction.associative and reduction.commutative):
+        return None
+    return lambda a, b: [reduction.combine(acc, a[0], b[0])]
+
+
 def _initial(reduction: Reduction, result: DType, acc: DType) -> tuple[tuple[DType, Expr]]:
     assert reduction.identity is not None
     return ((acc, constant(reduction.identity(result), acc)),)
@@ -161,12 +168,8 @@ class Reduce(Folding):
                 total = total / (constant(count, acc) if isinstance(count, int) else T.cast(acc.name, sizes(count)))
             return cast(total, acc, result)
 
-        def merge(a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
-            return [self.reduction.combine(acc, a[0], b[0])]
-
         initial = _initial(self.reduction, result, acc)
-        whole = self.reduction.associative and self.reduction.commutative
-        return Steps(ranges, initial, step, finish, source, inner, merge=merge if whole else None)
+        return Steps(ranges, initial, step, finish, source, inner, merge=_merge(self.reduction, acc))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +258,6 @@ class SegmentReduce(Folding):
         def step(a: Sequence[Expr], value: Expr, r: Coords) -> list[Expr]:
             return [self.reduction.combine(acc, a[0], cast(value, x.dtype, acc))]
 
-        def merge(a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
-            return [self.reduction.combine(acc, a[0], b[0])]
-
         return Steps(
             ranges=lambda c: [(begin(c[0]), end(c[0]))],
             initial=_initial(self.reduction, result, acc),
@@ -265,7 +265,7 @@ class SegmentReduce(Folding):
             finish=lambda a, c: self.finish(x.dtype, a[0], end(c[0]) - begin(c[0]), c),
             source=lambda c, r: [r[0], *c[1:]],
             inner=x.rank == 1,
-            merge=merge if self.reduction.associative and self.reduction.commutative else None,
+            merge=_merge(self.reduction, acc),
         )
 
     def finish(self, source: DType, total: Expr, count: Expr, coords: Coords) -> Expr:
