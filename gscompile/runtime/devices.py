@@ -48,7 +48,13 @@ class Runner(Protocol):
 
 
 class Host:
-    """The CPU."""
+    """The CPU.
+
+    Attributes:
+        names_later: kernels only note the place of an index out of range, and are called again to say what stands there.
+    """
+
+    names_later = False
 
     def constant(self, array: Array, device: Device) -> View:
         v = arrays.view(array)
@@ -60,26 +66,18 @@ class Host:
         self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
     ) -> Status:
         record = (ctypes.c_int64 * status)()
-        if workspace:
-            scratch = host_scratch(workspace)
-            launch(ctypes.addressof(record), scratch.ctypes.data, False)
-        else:
-            launch(ctypes.addressof(record), 0, False)
+        scratch = host_scratch(workspace) if workspace else None
+        address = 0 if scratch is None else scratch.ctypes.data
+        launch(ctypes.addressof(record), address, False)
+        if self.names_later and record[FAILED]:
+            launch(ctypes.addressof(record), address, True)
         return record
 
 
 class AsDevice(Host):
     """The CPU, for kernels of a GPU."""
 
-    def run(
-        self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
-    ) -> Status:
-        record = (ctypes.c_int64 * status)()
-        scratch = host_scratch(max(workspace, 1))
-        launch(ctypes.addressof(record), scratch.ctypes.data, False)
-        if record[FAILED]:
-            launch(ctypes.addressof(record), scratch.ctypes.data, True)
-        return record
+    names_later = True
 
 
 def host_scratch(nbytes: int) -> Array:
