@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -16,7 +15,7 @@ import numpy as np
 from gscompile.bench.neighbours import NEIGHBOURS
 from gscompile.bench.peers.base import Peer, Run, UnavailableError
 from gscompile.bench.sample import workload
-from gscompile.bench.timing import LostError, settle, time_calls
+from gscompile.bench.timing import LostError, exit_text, settle, time_calls
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import ALL
 
@@ -87,7 +86,7 @@ class Contender:
             self._process.join()
             code = self._process.exitcode
             self.stop()
-            raise LostError(f"ended its process ({_exit_text(code)})") from e
+            raise LostError(f"ended its process ({exit_text(code)})") from e
 
     def _start(self) -> None:
         if self._process is not None:
@@ -106,10 +105,6 @@ class Contender:
             assert self._connection is not None
             self._connection.close()
             self._process = self._connection = None
-
-
-def _exit_text(code: int) -> str:
-    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
 # -- in the process ---------------------------------------------------------------------------------------------------

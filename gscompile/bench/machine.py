@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gscompile.compiler.tuned import own_version
+from gscompile.compiler.tuned import cpu, own_version
 from gscompile.runtime.threads import available_cores
 
 PACKAGES = ("apache-tvm", "numpy", "torch", "jax", "onnxruntime", "openvino")
@@ -18,7 +18,7 @@ CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 def machine() -> dict[str, Any]:
     """The processor, the memory, the versions of what is installed, and today's date."""
     return {
-        "cpu": _line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "cpu": cpu(),
         "cores": available_cores(),
         "vectors": [f for f in ("avx2", "avx512f") if f in (_line("/proc/cpuinfo", "flags") or "").split()],
         "caches": caches(),

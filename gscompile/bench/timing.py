@@ -5,6 +5,7 @@ A turn is as many calls as fill a few milliseconds, after one that is not timed.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,11 @@ Timer: TypeAlias = Callable[[int], float]
 
 class LostError(Exception):
     """A contender cannot be timed any more; the message says why."""
+
+
+def exit_text(code: int) -> str:
+    """How a process has ended, by what the system says of it."""
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
 @dataclass(frozen=True)

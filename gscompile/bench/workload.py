@@ -23,6 +23,11 @@ Extents: TypeAlias = tuple[int, ...]
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "float64": 1e-10}
 
 
+def relative_error(got: Any, want: Any) -> float:
+    """The largest difference, as a part of the largest element; NaN where there is one."""
+    return float(np.abs(got - want).max(initial=0) / (np.abs(want).max(initial=0) or 1))
+
+
 # Numbers are drawn once and reused: drawing takes longer than everything else.  Since this is prime, no row repeats where it
 # could be taken for another.
 BLOCK = 1_000_003
@@ -233,6 +238,5 @@ class Workload:
         if not self.sums or want.dtype.kind in "iu":
             bad = int((got != want).sum())
             return f"{bad} of {want.size} elements differ" if bad else None
-        exact = want.astype(np.float64)
-        worst = float(np.abs(got.astype(np.float64) - exact).max() / (np.abs(exact).max() or 1))
+        worst = relative_error(got.astype(np.float64), want.astype(np.float64))
         return None if worst <= TOLERANCE[want.dtype.name] else f"off by {worst:.1e} of the largest element"

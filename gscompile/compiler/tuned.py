@@ -314,11 +314,12 @@ def key_of(graph: Graph, target: Target, deterministic: bool = False, rules: Seq
 
 def machine() -> str:
     """This machine's CPU, its cores, and the threads of a call."""
-    return f"{_cpu()}, {available_cores()} cores, {get_num_threads()} threads"
+    return f"{cpu()}, {available_cores()} cores, {get_num_threads()} threads"
 
 
 @cache
-def _cpu() -> str:
+def cpu() -> str:
+    """What this machine's processor is called."""
     import platform
 
     try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
+from gscompile.bench.timing import exit_text
 from gscompile.compiler.disk_cache import FOLDER, MEGABYTES
 from gscompile.errors import ArgumentError
 from gscompile.tuning.worker import Answer, Job, Request, main
@@ -94,7 +94,7 @@ class Process:
         except subprocess.TimeoutExpired:
             code = 0
         self.stop()
-        return Answer("crashed", signal.Signals(-code).name if code < 0 else f"exit status {code}")
+        return Answer("crashed", exit_text(code))
 
     def stop(self) -> None:
         """End the process."""

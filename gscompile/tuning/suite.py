@@ -71,23 +71,23 @@ def tune_all(
     def share(left: int) -> float | None:
         return None if time is None else max(time - (clock.monotonic() - begin), 0.0) / left
 
+    def one(e: Entry, trials: int, limit: float | None) -> Tuned:
+        return tune(
+            e.builder, target, indices=e.indices, sizes=e.sizes, trials=trials, time=limit, database=database, **options
+        )
+
     order = list(entries)
     if len(order) > 1 and time is not None and database is not None:
         won = []
         for k, e in enumerate(order):
-            limit = share(2 * len(order) - k)
-            r = tune(e.builder, target, indices=e.indices, sizes=e.sizes, trials=min(FIRST, trials), time=limit,
-                     database=database, **options)  # fmt: skip
+            r = one(e, min(FIRST, trials), share(2 * len(order) - k))
             if r.interrupted:
                 yield r
                 return
             won.append(r.default_ms - r.ms)
         order = [order[k] for k in sorted(range(len(order)), key=lambda k: -won[k])]
     for k, e in enumerate(order):
-        limit = share(len(order) - k)
-        found = tune(
-            e.builder, target, indices=e.indices, sizes=e.sizes, trials=trials, time=limit, database=database, **options
-        )
+        found = one(e, trials, share(len(order) - k))
         yield found
         if found.interrupted:
             return

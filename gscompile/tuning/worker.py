@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gscompile.bench.timing import interleaved, time_calls, timer
-from gscompile.bench.workload import TOLERANCE
+from gscompile.bench.workload import TOLERANCE, relative_error
 from gscompile.build import Module, Recipe, made
 from gscompile.compiler.targets import Target
 from gscompile.errors import GSError
@@ -216,7 +216,7 @@ def differs(got: Sequence[Any], want: Sequence[Any]) -> str | None:
         finite = np.isfinite(y)
         if not np.array_equal(np.isfinite(x), finite):
             return f"result {k}: other elements are finite"
-        worst = np.abs(x[finite] - y[finite]).max(initial=0) / (np.abs(y[finite]).max(initial=0) or 1)
+        worst = relative_error(x[finite], y[finite])
         if worst > TOLERANCE[name]:
             return f"result {k}: off by {worst:.1e} of the largest element"
     return None
