@@ -1,7 +1,7 @@
 """Graphs that together use everything: what must compile for every target.
 
-:func:`operators`, :func:`reductions`, :func:`functions`, :func:`folds`, :func:`moves` and :func:`other_dtypes` yield builders
-with different names.
+:func:`operators`, :func:`reductions`, :func:`cells`, :func:`functions`, :func:`folds`, :func:`moves` and :func:`other_dtypes`
+yield builders with different names.
 Tensors of different graphs have the same names, so that kernels that do the same are the same text.
 """
 
@@ -193,6 +193,16 @@ def reductions() -> Iterator[gs.Builder]:
             yield b
 
 
+def cells() -> Iterator[gs.Builder]:
+    """Reductions of points that are single elements, which may meet in few cells."""
+    for dtype in ("bool", "int8", "int64", "float16", "float32", "float64"):
+        b = gs.Builder(f"cells_{dtype}")
+        x, i, v = b.input("x", ("n",), dtype), b.input("i", ("k",), "int32"), b.input("v", ("k",), dtype)
+        for r in ("add", "max"):
+            b.output(b.put(x, i, v, reduction=r), b.put(x, i, v, reduction=r, bounds="fill", include_self=False))
+        yield b
+
+
 def apply(b: gs.Builder, function: str, *args: gs.Value) -> gs.Value:
     """A row of the table of pointwise functions."""
     if function == "gelu_tanh":
@@ -278,4 +288,4 @@ def other_dtypes() -> Iterator[gs.Builder]:
 
 
 def everything() -> Iterator[gs.Builder]:
-    return chain(operators(), reductions(), functions(), folds(), moves(), other_dtypes())
+    return chain(operators(), reductions(), cells(), functions(), folds(), moves(), other_dtypes())

@@ -4,6 +4,7 @@ from gscompile.schedules.cuda.check import Check
 from gscompile.schedules.cuda.copies import Copies
 from gscompile.schedules.cuda.map import Cells
 from gscompile.schedules.cuda.ordered import Ordered
+from gscompile.schedules.cuda.privatised import Privatised
 from gscompile.schedules.cuda.reduce import Columns, Folds, Rows
 from gscompile.schedules.cuda.rows import SerialRows
 from gscompile.schedules.cuda.scan import Scans
@@ -22,5 +23,6 @@ RULES: tuple[Rule, ...] = (
     Direct(),
     LastWriter(),
     Ordered(),
+    Privatised(),
     Atomics(),
 )

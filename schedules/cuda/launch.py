@@ -97,6 +97,8 @@ def strided(
     in_flight: int,
     dtype: str,
     condition: Expr | None = None,
+    blocks: Expr | None = None,
+    within: Callable[[Expr, Stmt], Stmt] = lambda t, walk: walk,
 ) -> Stmt:
     """A kernel for the numbers in ``[0, count)`` whose grid is no larger than a GPU, and walks over them.
 
@@ -106,10 +108,12 @@ def strided(
         in_flight: how many these are.
         dtype: of the numbers.
         condition: under which ``several`` may be called, and anything but reports be done; None for always.
+        blocks: at most; None for what fills a GPU.
+        within: (the thread's number in its block, its walk) -> what the thread does, all of its block together.
     """
     block = ctx.choose(BLOCK)
-    some, most = T.floordiv(count + (block - 1), T.const(block)), MOST_BLOCKS * THREADS_PER_BLOCK // block
-    blocks = T.maximum(T.minimum(some, T.const(most)), T.const(1))
+    some, most = T.floordiv(count + (block - 1), T.const(block)), T.const(MOST_BLOCKS * THREADS_PER_BLOCK // block)
+    blocks = T.maximum(T.minimum(some, most if blocks is None else blocks), T.const(1))
 
     def walk(first: Expr, grid: Expr, end: Expr) -> Stmt:
         def step(s: Expr) -> Stmt:
@@ -133,7 +137,7 @@ def strided(
         def inner(t: Expr) -> Stmt:
             known = [T.cast(dtype, blocks * T.const(block)), T.cast(dtype, count)]
             first = b * T.const(block, dtype) + t
-            return T.if_(ctx.guard, T.registers("grid", known, lambda sizes: walk(first, *sizes)))
+            return T.if_(ctx.guard, T.registers("grid", known, lambda sizes: within(t, walk(first, *sizes))))
 
         return T.thread_binding("threadIdx.x", block, inner, "t", dtype)
 

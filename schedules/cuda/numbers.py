@@ -16,6 +16,16 @@ IN_FLIGHT = 4
 STREAMED_BYTES = 32 << 20
 """Of a result that is stored past the L2 cache: of A100's 40 MB half is near a multiprocessor, of H100's 50 MB."""
 
+PRIVATE_BYTES = 32 << 10
+"""Of a block's own accumulators: five blocks fit the 164 KB of shared memory of a multiprocessor of A100, seven that of H100."""
+
+PRIVATE_BLOCKS = 1056
+"""Blocks that have accumulators of their own: what 132 multiprocessors hold."""
+
+POINTS_PER_CELL = 2
+"""Points that a block has at least for each of its cells: what it adds to global memory is half of them at most, and lies side by
+side."""
+
 FOLD_BLOCKS = 1056
 """Blocks that fold parts of few long folds: what 132 multiprocessors hold."""
 

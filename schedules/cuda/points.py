@@ -50,8 +50,7 @@ def over_points(
         axes: of the points tensor, those to run over; window coordinates on the others are 0.
         vector: how many neighbours on the last axis ``body`` takes at once.
     """
-    m = nest.op.addressing.map
-    axes = m.layout if axes is None else axes
+    axes = nest.op.addressing.map.layout if axes is None else axes
     shape = extents(nest, axes)
     if vector > 1:
         shape = (*shape[:-1], shape[-1] // vector)
@@ -59,14 +58,19 @@ def over_points(
     def thread(c: list[Expr], i: Expr) -> Stmt:
         if vector > 1:
             c[-1] = c[-1] * vector
-        known = dict(zip(axes, c, strict=True))
-        grid = [known["index", j] for j in m.grid_axes]
-        window = [known.get(("window", w), T.const(0)) for w in range(len(nest.window))]
-        starts, ok = nest.starts(grid)
-        point = T.if_(ok, body(Point(i, grid, window, storage(nest.cell(starts, grid, window)))))
-        return if_valid(nest.check, grid, ctx, point)
+        point, ok = point_at(nest, axes, c, i)
+        return if_valid(nest.check, point.grid, ctx, T.if_(ok, body(point)))
 
     return over(ctx, shape, thread)
+
+
+def point_at(nest: ScatterNest, axes: Sequence[Place], at: list[Expr], number: Expr) -> tuple[Point, Expr | None]:
+    """The point at a position of the box of some axes, and whether it takes part (None: it does), if its index is in range."""
+    known = dict(zip(axes, at, strict=True))
+    grid = [known["index", j] for j in nest.op.addressing.map.grid_axes]
+    window = [known.get(("window", w), T.const(0)) for w in range(len(nest.window))]
+    starts, ok = nest.starts(grid)
+    return Point(number, grid, window, storage(nest.cell(starts, grid, window))), ok
 
 
 def slice_shape(nest: ScatterNest) -> Shape:

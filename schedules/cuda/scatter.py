@@ -167,11 +167,11 @@ class Atomics:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest):
             return None
-        return checked(nest, _Atomic.of(nest, guarded(ctx, nest)).statement())
+        return checked(nest, AtomicScatter.of(nest, guarded(ctx, nest)).statement())
 
 
 @dataclass(frozen=True, slots=True)
-class _Atomic:
+class AtomicScatter:
     """A scatter by atomics.
 
     Attributes:
@@ -187,14 +187,14 @@ class _Atomic:
     counts: Buffer | None
 
     @staticmethod
-    def of(nest: ScatterNest, ctx: Context) -> _Atomic:
+    def of(nest: ScatterNest, ctx: Context) -> AtomicScatter:
         op, dtype = nest.op, nest.dtype
         wide = widened(dtype)
         totals = nest.out if wide == dtype else ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), wide)
         counts = None
         if op.reduction.averaged:
             counts = ctx.workspace(f"{nest.name}_counts", slice_shape(nest), DTYPES["int32"])
-        return _Atomic(nest, ctx, wide, totals, counts)
+        return AtomicScatter(nest, ctx, wide, totals, counts)
 
     def statement(self) -> Stmt:
         """The scatter, as several kernels."""
@@ -209,9 +209,12 @@ class _Atomic:
             claim, first = claimed(nest, ctx, "min")
             begin = over_points(nest, ctx, lambda p: T.if_(first(p), T.store(self.totals, p.cell, self.value(p))))
             return T.seq(claim, begin), over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), self.add(p)))
+        return None if op.include_self else over_points(nest, ctx, self.reset), self.all_added()
+
+    def all_added(self) -> Stmt:
+        """Every point is added."""
         n = self.neighbours()
-        add = over_points(nest, ctx, self.add if n == 1 else lambda p: self.add_several(p, n), vector=n)
-        return None if op.include_self else over_points(nest, ctx, self.reset), add
+        return over_points(self.nest, self.ctx, self.add if n == 1 else lambda p: self.add_several(p, n), vector=n)
 
     def neighbours(self) -> int:
         """How many points one access adds: float32 neighbours along a window that is innermost in points and output."""
@@ -244,25 +247,31 @@ class _Atomic:
 
     def reset(self, p: Point) -> Stmt:
         """Forget what base gave a cell."""
-        dtype = self.nest.dtype
-        return T.store(
-            self.totals, p.cell, cast(self.nest.op.reduction.neutral(dtype.compute), dtype.compute, self.wide)
-        )
+        return T.store(self.totals, p.cell, self.neutral())
+
+    def neutral(self) -> Expr:
+        """What leaves a total as it is."""
+        compute = self.nest.dtype.compute
+        return cast(self.nest.op.reduction.neutral(compute), compute, self.wide)
 
     def add(self, p: Point) -> Stmt:
         return atomic(atomic_name(self.nest.op.reduction, self.nest.dtype), self.totals, p.cell, self.value(p))
 
     def counted(self) -> list[Stmt]:
         """The counts, where they matter."""
-        nest, ctx, counts = self.nest, self.ctx, self.counts
+        nest, counts = self.nest, self.counts
         if counts is None:
             return []
+        clear = over_cells(self.ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32")))
+        return [clear, self.all_counted(counts)]
+
+    def all_counted(self, counts: Buffer) -> Stmt:
+        """Every point is counted."""
 
         def count(p: Point) -> Stmt:
-            return atomic("add", counts, slice_of(nest, p.cell), T.const(1, "int32"))
+            return atomic("add", counts, slice_of(self.nest, p.cell), T.const(1, "int32"))
 
-        clear = over_cells(ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32")))
-        return [clear, over_points(nest, ctx, count, slice_axes(nest))]
+        return over_points(self.nest, self.ctx, count, slice_axes(self.nest))
 
     def settled(self) -> Stmt | None:
         """Make results of the totals; None where they are."""

@@ -50,6 +50,9 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "put_update": lambda b: b.put(table(b), index(b, "k"), source(b, "k", 8), bounds="fill"),
     "put_mean": lambda b: b.put(table(b, 9), index(b, 7), source(b, 7, 8), reduction="mean", bounds="trust"),
     "scatter_add": lambda b: b.scatter(table(b), index(b, "k", 8), source(b, "k", 8), 0, reduction="add"),
+    "histogram": lambda b: b.put(
+        b.zeros((64,), "int32"), index(b, "k"), b.input("v", ("k",), "int32"), reduction="add"
+    ),
     "ordered_add": lambda b: b.put(
         table(b), index(b, "k"), source(b, "k", 8), reduction="add", bounds="trust", deterministic=True
     ),

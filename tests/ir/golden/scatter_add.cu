@@ -111,6 +111,291 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_2(float* __
 }
 
 extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
+  if (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0)) {
+    alignas(8) int64_t grid__ptr[2];
+    grid__ptr[0] = (max(min(((k + (int64_t)31) >> (int64_t)5), min((int64_t)1056, ((k * (int64_t)8) / max((n * (int64_t)16), (int64_t)1)))), (int64_t)1) * (int64_t)256);
+    grid__ptr[1] = (k * (int64_t)8);
+    int64_t grid0 = grid__ptr[0];
+    int64_t grid1 = grid__ptr[1];
+    __shared__ alignas(16) float v_private_ptr[8192];
+    for (int64_t c = (int64_t)0; c < ((n + (int64_t)31) >> (int64_t)5); ++c) {
+      if (((c * (int64_t)256) + ((int64_t)threadIdx.x)) < (n * (int64_t)8)) {
+        v_private_ptr[((c * (int64_t)256) + ((int64_t)threadIdx.x))] = -0x0p+0f/*-0.000000e+00*/;
+      }
+    }
+    __syncthreads();
+    int64_t condval;
+    if (grid1 <= (grid0 * (int64_t)4)) {
+      condval = (int64_t)1;
+    } else {
+      condval = ((((grid0 * (int64_t)4) + grid1) - (int64_t)1) / (grid0 * (int64_t)4));
+    }
+    for (int64_t step = (int64_t)0; step < condval; ++step) {
+      if ((((step + (int64_t)1) * grid0) * (int64_t)4) <= grid1) {
+        alignas(8) int64_t i__ptr[4];
+        i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + ((int64_t)threadIdx.x));
+        i__ptr[1] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + grid0) + ((int64_t)threadIdx.x));
+        i__ptr[2] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * (int64_t)2)) + ((int64_t)threadIdx.x));
+        i__ptr[3] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * (int64_t)3)) + ((int64_t)threadIdx.x));
+        int64_t i0 = i__ptr[0];
+        int64_t i1 = i__ptr[1];
+        int64_t i2 = i__ptr[2];
+        int64_t i3 = i__ptr[3];
+        int64_t condval_1;
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_1 = (i_ptr[i0] + n);
+        } else {
+          condval_1 = i_ptr[i0];
+        }
+        int64_t condval_2;
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_2 = (i_ptr[i0] + n);
+        } else {
+          condval_2 = i_ptr[i0];
+        }
+        if ((condval_1 < (int64_t)0) || (n <= condval_2)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
+        int64_t condval_3;
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_3 = (i_ptr[i1] + n);
+        } else {
+          condval_3 = i_ptr[i1];
+        }
+        int64_t condval_4;
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_4 = (i_ptr[i1] + n);
+        } else {
+          condval_4 = i_ptr[i1];
+        }
+        if ((condval_3 < (int64_t)0) || (n <= condval_4)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i1 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
+        int64_t condval_5;
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_5 = (i_ptr[i2] + n);
+        } else {
+          condval_5 = i_ptr[i2];
+        }
+        int64_t condval_6;
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_6 = (i_ptr[i2] + n);
+        } else {
+          condval_6 = i_ptr[i2];
+        }
+        if ((condval_5 < (int64_t)0) || (n <= condval_6)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i2 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
+        int64_t condval_7;
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_7 = (i_ptr[i3] + n);
+        } else {
+          condval_7 = i_ptr[i3];
+        }
+        int64_t condval_8;
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_8 = (i_ptr[i3] + n);
+        } else {
+          condval_8 = i_ptr[i3];
+        }
+        if ((condval_7 < (int64_t)0) || (n <= condval_8)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i3 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
+        alignas(8) int cell__ptr[4];
+        int64_t condval_10;
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_10 = (i_ptr[i0] + n);
+        } else {
+          condval_10 = i_ptr[i0];
+        }
+        int64_t condval_11;
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_11 = (i_ptr[i0] + n);
+        } else {
+          condval_11 = i_ptr[i0];
+        }
+        int condval_9;
+        if (((int64_t)0 <= condval_10) && (condval_11 < n)) {
+          int64_t condval_12;
+          if (i_ptr[i0] < (int64_t)0) {
+            condval_12 = (i_ptr[i0] + n);
+          } else {
+            condval_12 = i_ptr[i0];
+          }
+          condval_9 = ((int)((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i0 & (int64_t)7)));
+        } else {
+          condval_9 = -1;
+        }
+        cell__ptr[0] = condval_9;
+        int64_t condval_14;
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_14 = (i_ptr[i1] + n);
+        } else {
+          condval_14 = i_ptr[i1];
+        }
+        int64_t condval_15;
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_15 = (i_ptr[i1] + n);
+        } else {
+          condval_15 = i_ptr[i1];
+        }
+        int condval_13;
+        if (((int64_t)0 <= condval_14) && (condval_15 < n)) {
+          int64_t condval_16;
+          if (i_ptr[i1] < (int64_t)0) {
+            condval_16 = (i_ptr[i1] + n);
+          } else {
+            condval_16 = i_ptr[i1];
+          }
+          condval_13 = ((int)((((int64_t)min(((uint64_t)(condval_16 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i1 & (int64_t)7)));
+        } else {
+          condval_13 = -1;
+        }
+        cell__ptr[1] = condval_13;
+        int64_t condval_18;
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_18 = (i_ptr[i2] + n);
+        } else {
+          condval_18 = i_ptr[i2];
+        }
+        int64_t condval_19;
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_19 = (i_ptr[i2] + n);
+        } else {
+          condval_19 = i_ptr[i2];
+        }
+        int condval_17;
+        if (((int64_t)0 <= condval_18) && (condval_19 < n)) {
+          int64_t condval_20;
+          if (i_ptr[i2] < (int64_t)0) {
+            condval_20 = (i_ptr[i2] + n);
+          } else {
+            condval_20 = i_ptr[i2];
+          }
+          condval_17 = ((int)((((int64_t)min(((uint64_t)(condval_20 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i2 & (int64_t)7)));
+        } else {
+          condval_17 = -1;
+        }
+        cell__ptr[2] = condval_17;
+        int64_t condval_22;
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_22 = (i_ptr[i3] + n);
+        } else {
+          condval_22 = i_ptr[i3];
+        }
+        int64_t condval_23;
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_23 = (i_ptr[i3] + n);
+        } else {
+          condval_23 = i_ptr[i3];
+        }
+        int condval_21;
+        if (((int64_t)0 <= condval_22) && (condval_23 < n)) {
+          int64_t condval_24;
+          if (i_ptr[i3] < (int64_t)0) {
+            condval_24 = (i_ptr[i3] + n);
+          } else {
+            condval_24 = i_ptr[i3];
+          }
+          condval_21 = ((int)((((int64_t)min(((uint64_t)(condval_24 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i3 & (int64_t)7)));
+        } else {
+          condval_21 = -1;
+        }
+        cell__ptr[3] = condval_21;
+        int cell0 = cell__ptr[0];
+        int cell1 = cell__ptr[1];
+        int cell2 = cell__ptr[2];
+        int cell3 = cell__ptr[3];
+        float v0 = v_ptr[i0];
+        float v1 = v_ptr[i1];
+        float v2 = v_ptr[i2];
+        float v3 = v_ptr[i3];
+        if (0 <= cell0) {
+          gs_atomic_add_float32((&(v_private_ptr[cell0])), v0);
+        }
+        if (0 <= cell1) {
+          gs_atomic_add_float32((&(v_private_ptr[cell1])), v1);
+        }
+        if (0 <= cell2) {
+          gs_atomic_add_float32((&(v_private_ptr[cell2])), v2);
+        }
+        if (0 <= cell3) {
+          gs_atomic_add_float32((&(v_private_ptr[cell3])), v3);
+        }
+      } else {
+        for (int64_t k_1 = (int64_t)0; k_1 < (int64_t)4; ++k_1) {
+          alignas(8) int64_t i__ptr_1[1];
+          i__ptr_1[0] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * k_1)) + ((int64_t)threadIdx.x));
+          int64_t i0_1 = i__ptr_1[0];
+          if (i0_1 < grid1) {
+            int64_t condval_25;
+            if (i_ptr[i0_1] < (int64_t)0) {
+              condval_25 = (i_ptr[i0_1] + n);
+            } else {
+              condval_25 = i_ptr[i0_1];
+            }
+            int64_t condval_26;
+            if (i_ptr[i0_1] < (int64_t)0) {
+              condval_26 = (i_ptr[i0_1] + n);
+            } else {
+              condval_26 = i_ptr[i0_1];
+            }
+            if ((condval_25 < (int64_t)0) || (n <= condval_26)) {
+              gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0_1 ^ (int64_t)0)));
+              gs_atomic_max_int64((&(status_ptr[0])), 1);
+            }
+            alignas(8) int cell__ptr_1[1];
+            int64_t condval_28;
+            if (i_ptr[i0_1] < (int64_t)0) {
+              condval_28 = (i_ptr[i0_1] + n);
+            } else {
+              condval_28 = i_ptr[i0_1];
+            }
+            int64_t condval_29;
+            if (i_ptr[i0_1] < (int64_t)0) {
+              condval_29 = (i_ptr[i0_1] + n);
+            } else {
+              condval_29 = i_ptr[i0_1];
+            }
+            int condval_27;
+            if (((int64_t)0 <= condval_28) && (condval_29 < n)) {
+              int64_t condval_30;
+              if (i_ptr[i0_1] < (int64_t)0) {
+                condval_30 = (i_ptr[i0_1] + n);
+              } else {
+                condval_30 = i_ptr[i0_1];
+              }
+              condval_27 = ((int)((((int64_t)min(((uint64_t)(condval_30 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i0_1 & (int64_t)7)));
+            } else {
+              condval_27 = -1;
+            }
+            cell__ptr_1[0] = condval_27;
+            int cell0_1 = cell__ptr_1[0];
+            float v0_1 = v_ptr[i0_1];
+            if (0 <= cell0_1) {
+              gs_atomic_add_float32((&(v_private_ptr[cell0_1])), v0_1);
+            }
+          }
+        }
+      }
+    }
+    __syncthreads();
+    for (int64_t c_1 = (int64_t)0; c_1 < ((n + (int64_t)31) >> (int64_t)5); ++c_1) {
+      if (((c_1 * (int64_t)256) + ((int64_t)threadIdx.x)) < (n * (int64_t)8)) {
+        float own = v_private_ptr[((c_1 * (int64_t)256) + ((int64_t)threadIdx.x))];
+        if ((*(uint *)(&(own))) != (uint)2147483648) {
+          gs_atomic_add_float32((&(out0_scatter_3_ptr[((c_1 * (int64_t)256) + ((int64_t)threadIdx.x))])), own);
+        }
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_4(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
   if ((((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (k * (int64_t)8)) && (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0))) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     int64_t condval;

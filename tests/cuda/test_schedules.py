@@ -1,0 +1,81 @@
+"""What the schedules promise of the memory: requests, sectors and atomics of compiled graphs, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from tests.cuda import cpu_compiler, on_cpu
+from tests.cuda.counters import Launch, counted
+
+pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
+
+Graph = Callable[[gs.Builder], gs.Value]
+
+
+def launches(folder: Path, declare: Graph, want: Any, *arrays: Any, **options: Any) -> list[Launch]:
+    """What a graph launches for arrays, if its result is the one that is wanted."""
+    b = gs.Builder("counted")
+    b.output(declare(b))
+    ((module, _),) = on_cpu([b], folder, **options)
+    with counted() as found:
+        got = module(*arrays)
+    np.testing.assert_allclose(got.astype("f8"), np.asarray(want).astype("f8"), rtol=1e-4, atol=1e-4)
+    return found
+
+
+def atomics(found: list[Launch]) -> int:
+    """Atomics by threads in global memory."""
+    return sum(s.lanes for a in found for s in a.sites if s.access == "atomic" and not s.shared)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "uint64"])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_a_histogram_has_one_global_atomic_per_cell_and_block(tmp_path: Path, dtype: str, symbolic: bool) -> None:
+    cells, points = 97, 30_000
+    rng = np.random.default_rng(1)
+    i, v = rng.zipf(1.3, points) % cells, rng.integers(0, 9, points).astype(dtype)
+    want = np.zeros(cells, dtype)
+    np.add.at(want, i, v)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x = b.input("x", ("n" if symbolic else cells,), dtype)
+        return b.put(x, b.input("i", ("k",), "int64"), b.input("v", ("k",), dtype), reduction="add")
+
+    found = launches(tmp_path, declare, want, np.zeros(cells, dtype), i, v)
+    (points_launch,) = (a for a in found if atomics([a]))
+    assert 1 < points_launch.blocks <= points // (2 * cells)
+    assert atomics(found) <= cells * points_launch.blocks
+    assert points_launch.atomics_of_one <= points_launch.blocks
+    reads = [s for s in points_launch.sites if s.buffer in ("i_ptr", "v_ptr")]
+    assert all(s.used > 0.99 and s.lanes == points for s in reads)
+    assert sum(s.l2_sectors for s in reads) * 32 < 1.01 * (i.nbytes + v.nbytes)
+
+
+def test_few_points_go_to_global_memory(tmp_path: Path) -> None:
+    """A block's own cells would cost more than they save."""
+    i, v = np.arange(50) % 40, np.ones(50, "int32")
+
+    def declare(b: gs.Builder) -> gs.Value:
+        at, values = b.input("i", ("k",), "int64"), b.input("v", ("k",), "int32")
+        return b.put(b.zeros((40,), "int32"), at, values, reduction="add")
+
+    found = launches(tmp_path, declare, np.bincount(i, minlength=40), i, v)
+    assert atomics(found) == 50 and not any(s.shared for a in found for s in a.sites)
+
+
+def test_a_bad_index_of_few_cells_is_named(tmp_path: Path) -> None:
+    b = gs.Builder("bad")
+    at, values = b.input("i", ("k",), "int64"), b.input("v", ("k",), "int32")
+    b.output(b.put(b.zeros((40,), "int32"), at, values, reduction="add"))
+    ((module, _),) = on_cpu([b], tmp_path)
+    i = np.arange(900) % 40
+    i[[77, 600]] = -41, 40
+    with pytest.raises(gs.BoundsError) as e:
+        module(i, np.ones(900, "int32"))
+    assert (e.value.position, e.value.value) == ((77,), -41)
