@@ -35,6 +35,7 @@ from gscompile.ir.graph import Graph, Value
 from gscompile.ir.listing import table
 from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.compiled import CompiledFunction
+from gscompile.runtime.deferred import is_deferred
 from gscompile.runtime.interface import Argument, Interface
 from gscompile.runtime.pools import loaded
 from gscompile.runtime.threads import get_num_threads
@@ -43,13 +44,18 @@ from gscompile.schedules import Choices
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a module is compiled from: a graph, rules to try first, whether it is to be deterministic, for what, and choices."""
+    """What a module is compiled from: a graph, rules to try first, whether it is to be deterministic, for what, and choices.
+
+    Attributes:
+        check: when its calls' index checks are read, which changes nothing in its code.
+    """
 
     graph: Graph
     rules: tuple[Any, ...]
     deterministic: bool
     target: Target
     choices: Choices = field(default_factory=dict)
+    check: str = "sync"
 
     @property
     def key(self) -> Key:
@@ -78,9 +84,11 @@ def build(
     choices: Choices | None = None,
     database: str | PathLike[str] | None = None,
     indices: str | Mapping[str, str] | None = None,
+    check: str = "sync",
 ) -> Module:
     """Compile a graph for a target, or find it compiled; see :meth:`gscompile.frontend.builder.Builder.build`."""
-    recipe = Recipe(graph, tuple(rules), deterministic, resolve(target))
+    is_deferred("build", check)
+    recipe = Recipe(graph, tuple(rules), deterministic, resolve(target), check=check)
     if choices is not None:
         if database is not None:
             raise ArgumentError("build: choices= says what to choose, and database= too: give one of them")
@@ -157,7 +165,7 @@ class Module(CompiledFunction):
         self._made = code
         constants = [(v.type, v.op.array) for v in recipe.graph.constants]  # type: ignore[attr-defined]
         face = interface(recipe.graph, summary, recipe.target)
-        super().__init__(face, self._entry, recipe.target.runner, constants, self._bounds_error_of)
+        super().__init__(face, self._entry, recipe.target.runner, constants, self._bounds_error_of, recipe.check)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its graph and its target; it is compiled again where it is loaded."""
@@ -166,7 +174,7 @@ class Module(CompiledFunction):
             pickle.dumps(recipe.rules)
         except Exception as e:
             raise ArgumentError(f"{self.name}: its schedule rules cannot be copied or pickled: {e}") from e
-        return _loaded, (recipe.graph, recipe.target, recipe.rules, recipe.deterministic, recipe.choices)
+        return _loaded, (recipe.graph, recipe.rules, recipe.deterministic, recipe.target, recipe.choices, recipe.check)
 
     def __copy__(self) -> Module:
         return self
@@ -411,8 +419,8 @@ def export(
     )
 
 
-def _loaded(graph: Graph, target: Target, rules: Sequence[Any], deterministic: bool, choices: Choices) -> Module:
-    return made(Recipe(graph, tuple(rules), deterministic, target, choices))
+def _loaded(*recipe: Any) -> Module:
+    return made(Recipe(*recipe))
 
 
 def _size(x: Any) -> int | None:

@@ -23,6 +23,7 @@ from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import AS_DEVICE, Runner
 from gscompile.schedules.cuda.atomics import PLAIN, VECTOR
+from gscompile.schedules.cuda.check import KEEP
 from gscompile.schedules.cuda.vectors import STREAM
 
 
@@ -74,28 +75,33 @@ def emulate(
     deterministic: bool = False,
     backward: bool = False,
     wide: bool = False,
+    check: str = "sync",
 ) -> Module:
     """A module that runs on the CPU what the cuda schedule would run on a GPU.
 
     Args:
         source: a builder or its graph.
         arch: the GPU architecture to schedule for.
-        rules, deterministic: as for :meth:`gscompile.frontend.builder.Builder.build`.
+        rules, deterministic, check: as for :meth:`gscompile.frontend.builder.Builder.build`.
         backward: take the threads from the last to the first; a result that must not depend on their order does not.
         wide: number threads with 64 bits, as where there are too many for 32.
     """
     graph = source.graph() if isinstance(source, Builder) else source
     target = EmulatedCuda.of({"arch": arch, "backward": backward, "wide": wide})
-    return build(graph, target, rules=rules, deterministic=deterministic)
+    return build(graph, target, rules=rules, deterministic=deterministic, check=check)
 
 
 def _plain(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
-    """What a device function does when no other thread runs: an atomic operation, or a store past the caches."""
+    """What a device function does when no other thread runs: an atomic operation, a store past the caches, or a record kept."""
     if name.startswith(STREAM):
         return T.store_vector(buf, at[-1], T.reinterpreted(value))
     if name.startswith(VECTOR):
         values, _ = T.addressed(value)
         several = [[*at[:-1], at[-1] + k] for k in range(int(name.removeprefix(VECTOR)))]
         return T.seq(*(T.store(buf, c, T.load(buf, *c) + T.load(values, T.const(k))) for k, c in enumerate(several)))
+    if name.startswith(KEEP):
+        record, _ = T.addressed(value)
+        numbers = [T.const(k) for k in range(int(name.removeprefix(KEEP)))]
+        return T.if_(T.load(buf, *at) == 0, T.seq(*(T.store(buf, [k], T.load(record, k)) for k in numbers)))
     op, dtype = name.removeprefix("gs_atomic_").split("_", 1)
     return T.store(buf, at, PLAIN[op](DTYPES[dtype], T.load(buf, *at), value))

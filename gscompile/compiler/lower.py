@@ -5,10 +5,11 @@ stored one loads it, an inlined one composes its operator's ``element`` with tho
 
 The function's parameters are raw addresses of C-contiguous storage, then sizes:
 
-    inputs and constants..., outputs..., status, workspace, symbolic sizes..., threads, in_place
+    inputs and constants..., outputs..., status, [kept,] workspace, symbolic sizes..., threads, in_place
 
-``status`` receives what index checks found (``gscompile.ir.nests.CheckNest``); ``workspace`` is scratch memory; bit k of
-``in_place`` says that output k already holds the data it starts from.
+``status`` receives what index checks found (``gscompile.ir.nests.CheckNest``); ``kept``, where a GPU's kernels are called by a
+runner, what those of the first call that failed have found; ``workspace`` is scratch memory; bit k of ``in_place`` says that
+output k already holds the data it starts from.
 """
 
 from __future__ import annotations
@@ -230,7 +231,10 @@ class Lowering:
         for v in graph.values:
             if v.op.lanes > 1:
                 self.mates.setdefault(_joint(v), {})[v.op.lane] = v  # type: ignore[attr-defined]
-        self.status = self.parameter("status", (status.length(checks),), DTYPES["int64"])
+        keeps = by_runner and not target.host_guards
+        length = status.kept_length(checks, len(graph.symbols)) if keeps else status.length(checks)
+        self.status = self.parameter("status", (length,), DTYPES["int64"])
+        self.kept = self.parameter("kept", (length,), DTYPES["int64"]) if keeps else None
         pointer = T.pointer("workspace", "uint8")
         self.params.append(pointer)
         self.workspace = Workspace(self.sizes, pointer)
@@ -440,7 +444,8 @@ class Lowering:
         if end is None or not self.by_runner:
             stmts = [*declared, *(call(s) for s in (begin, *self.body, end) if s is not None)]
         else:
-            stmts = [*declared, T.if_(self.threads == 0, call(end), T.seq(*map(call, self.body)))]
+            body = T.seq(*map(call, self.body))
+            stmts = [*declared, T.if_(self.threads != 0, body), T.if_(self.threads <= 0, call(end))]
         places = (T.bind(place, T.const(slot)) for slot, place in self.places.items())
         body = T.seq(*self.sizes.bindings(), *places, *stmts)
         func = self.target.adapted(T.prim_func(graph.name, params, body, self.target.device_type))
@@ -484,7 +489,7 @@ class Lowering:
 
     def epilogue(self) -> Stmt | None:
         """What makes the status say all that it has to, where checks only note positions; see :func:`lower`."""
-        return self.target.named(self.check_nests, self.context) if self.check_nests else None
+        return self.target.named(self.check_nests, self.context, self.kept) if self.check_nests else None
 
 
 def _joint(value: Value) -> Hashable:
@@ -517,7 +522,8 @@ def lower(
         explorer: finds what they leave open.
         by_runner: the function is called by a :class:`gscompile.runtime.devices.Runner`.  On a GPU that hands it a status of
             zeros, and calls it again with 0 threads where some check has failed, which runs no nest, but has the status say
-            where, and what stands there.  Otherwise a call does both by itself, which takes two more kernels.
+            where, and what stands there.  With -1 threads a call does both, and puts what the status says in ``kept`` if nothing
+            is there.  A function for others does both by itself, which takes two more kernels.
 
     Raises:
         ArgumentError: a choice was given that is none.

@@ -97,6 +97,7 @@ typedef struct GsLoaded {
     void *module;
     void **functions;
     GsAddress *constants;
+    GsAddress kept; /* what the first call has found that did not wait: a status record and the sizes; 0 without checks */
     struct GsLoaded *following;
 } GsLoaded;
 
@@ -154,7 +155,9 @@ static const char *gs_device_lacks(const GsDevice *d) {
         }                                                     \
     } while (0)
 
-static int gs_fill(GsDevice *d, GsLoaded *l, const char **failed) {
+static size_t gs_kept_bytes(const GsGraph *g) { return sizeof(int64_t) * (size_t)(1 + 2 * g->checks + g->sizes); }
+
+static int gs_fill(const GsGraph *g, GsDevice *d, GsLoaded *l, const char **failed) {
     int device = 0, major = 0, minor = 0;
     GS_DO(current_device, &device);
     gs_capability(device, &major, &minor);
@@ -171,12 +174,20 @@ static int gs_fill(GsDevice *d, GsLoaded *l, const char **failed) {
         if (d->constants[k].bytes > 0)
             GS_DO(to_device, l->constants[k], d->constants[k].at, d->constants[k].bytes);
     }
+    if (g->checks > 0) {
+        int64_t zeros[1 + 2 * g->checks + g->sizes];
+        memset(zeros, 0, sizeof zeros);
+        GS_DO(allocate, &l->kept, sizeof zeros);
+        GS_DO(to_device, l->kept, zeros, sizeof zeros);
+    }
     return 0;
 }
 
 static void gs_drop(const GsDevice *d, GsLoaded *l) {
     for (int k = 0; k < d->constant_count && l->constants[k] != 0; ++k)
         gs_driver.free(l->constants[k]);
+    if (l->kept != 0)
+        gs_driver.free(l->kept);
     if (l->module != NULL)
         gs_driver.unload_module(l->module);
     free(l);
@@ -207,7 +218,7 @@ static GsLoaded *gs_load(const GsGraph *g, GsDevice *d, void *context, gs_error 
             l->context = context;
             l->functions = (void **)(l + 1);
             l->constants = (GsAddress *)(l->functions + most);
-            code = gs_fill(d, l, &failed);
+            code = gs_fill(g, d, l, &failed);
         }
         if (code == 0) {
             l->following = atomic_load(&d->loaded);
@@ -348,9 +359,9 @@ GS_INLINE int gs_launch_all(const GsGraph *g, GsDevice *d, void *stream, const G
     return code;
 }
 
-/* Reads the status record, and waits for it. */
-static int gs_read_status(const GsGraph *g, int64_t *status, GsAddress from, void *stream, gs_error *error) {
-    int code = gs_driver.to_host(status, from, sizeof(int64_t) * (size_t)(1 + 2 * g->checks), stream);
+/* Reads a record of so many bytes, and waits for it. */
+static int gs_read_status(const GsGraph *g, int64_t *status, GsAddress from, size_t bytes, void *stream, gs_error *error) {
+    int code = gs_driver.to_host(status, from, bytes, stream);
     if (code == 0)
         code = gs_driver.synchronize(stream);
     if (code != 0)
@@ -360,34 +371,38 @@ static int gs_read_status(const GsGraph *g, int64_t *status, GsAddress from, voi
 
 /* In a context, with scratch memory: a status record of so many bytes, and what kernels need. */
 static int gs_run_here(const GsGraph *g, const GsDevice *d, const GsLoaded *l, const GsArray *arrays, const int64_t *size, GsAddress scratch,
-                       int64_t status_bytes, void *stream, GsAny *args, int64_t *status, int64_t flags, gs_error *error) {
+                       int64_t status_bytes, const gs_options *options, GsAny *args, int64_t *status, int64_t flags, gs_error *error) {
     GsAny *arg = args;
+    void *stream = options->stream;
+    GsAddress kept = options->deferred ? l->kept : 0;
+    size_t bytes = sizeof(int64_t) * (size_t)(1 + 2 * g->checks);
     for (int k = 0; k < g->inputs + g->outputs; ++k)
         *arg++ = (GsAny){arrays[k].at == NULL ? 0 : GS_POINTER, 0, {arrays[k].at}};
     *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)scratch}};
+    *arg++ = (GsAny){kept == 0 ? 0 : GS_POINTER, 0, {.number = (int64_t)kept}};
     *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)scratch + status_bytes}};
     for (int k = 0; k < g->sizes; ++k)
         *arg++ = (GsAny){GS_INT, 0, {.number = size[k]}};
     GsAny *threads = arg++;
-    *threads = (GsAny){GS_INT, 0, {.number = 1}};
+    *threads = (GsAny){GS_INT, 0, {.number = kept == 0 ? 1 : -1}};
     *arg++ = (GsAny){GS_INT, 0, {.number = flags}};
     int cleared = g->checks == 0 ? 0 : gs_driver.clear(scratch, 0, (size_t)status_bytes, stream);
     if (cleared != 0)
         GS_FAIL(error, GS_DEVICE, "%s: the status cannot be cleared: %s", g->name, gs_code_name(cleared));
     int code = gs_call_host(g, d, l, stream, args, (int)(arg - args), error);
-    if (code != GS_OK || g->checks == 0)
+    if (code != GS_OK || g->checks == 0 || kept != 0)
         return code;
-    code = gs_read_status(g, status, scratch, stream, error);
+    code = gs_read_status(g, status, scratch, bytes, stream, error);
     if (code == GS_OK && status[0] != 0) { /* with 0 threads it says which index that was */
         threads->is.number = 0;
         code = gs_call_host(g, d, l, stream, args, (int)(arg - args), error);
         if (code == GS_OK)
-            code = gs_read_status(g, status, scratch, stream, error);
+            code = gs_read_status(g, status, scratch, bytes, stream, error);
     }
     return code == GS_OK ? gs_checked(g, status, size, error) : code;
 }
 
-/* Runs the kernels on a stream; where there are checks, waits for them. */
+/* Runs the kernels on a stream; where there are checks that are not deferred, waits for them. */
 static int gs_run(const GsGraph *g, GsDevice *d, const GsArray *arrays, const int64_t *size, int64_t workspace, int64_t status_bytes,
                   const gs_options *options, GsAny *args, int64_t *status, gs_error *error) {
     GsVisit visit;
@@ -404,9 +419,30 @@ static int gs_run(const GsGraph *g, GsDevice *d, const GsArray *arrays, const in
         GS_FAIL(error, GS_MEMORY, "%s: there is no room for %lld bytes of scratch memory: %s", g->name, (long long)workspace,
                 gs_code_name(own));
     }
-    code = gs_run_here(g, d, visit.loaded, arrays, size, scratch, status_bytes, options->stream, args, status, flags, error);
+    code = gs_run_here(g, d, visit.loaded, arrays, size, scratch, status_bytes, options, args, status, flags, error);
     if (options->workspace == NULL)
         gs_driver.free_in_order(scratch, options->stream);
     gs_leave(&visit);
     return code;
+}
+
+/* What deferred calls on a stream have found, which nobody is told again. */
+GS_INLINE int gs_check_kept(const GsGraph *g, GsDevice *d, int64_t *record, void *stream, gs_error *error) {
+    GsVisit visit;
+    int code = gs_enter(&visit, g, d, error);
+    if (code != GS_OK)
+        return code;
+    memset(record, 0, gs_kept_bytes(g));
+    if (g->checks > 0)
+        code = gs_read_status(g, record, visit.loaded->kept, gs_kept_bytes(g), stream, error);
+    if (code == GS_OK && record[0] != 0) {
+        int cleared = gs_driver.clear(visit.loaded->kept, 0, gs_kept_bytes(g), stream);
+        cleared = cleared == 0 ? gs_driver.synchronize(stream) : cleared;
+        if (cleared != 0) {
+            gs_leave(&visit);
+            GS_FAIL(error, GS_DEVICE, "%s: the status cannot be cleared: %s", g->name, gs_code_name(cleared));
+        }
+    }
+    gs_leave(&visit);
+    return code == GS_OK ? gs_checked(g, record, record + 1 + 2 * g->checks, error) : code;
 }

@@ -82,7 +82,7 @@ def source(functions: Sequence[Function], images: Sequence[Sequence[Image]], ste
             f"    return gs_run(&gs_graph_{number}, &gs_device_{number}, arrays, size, workspace, {f.status_bytes},\n"
             "                  options, args, status, error);"
         )
-        parts.append(function(f, number, _device(f, number, each), run))
+        parts += [function(f, number, _device(f, number, each), run), _check(f, number)]
     parts.append(_for_loaders(functions, stem))
     return "\n".join(parts)
 
@@ -120,11 +120,24 @@ def _device(f: Function, number: int, images: Sequence[Image]) -> str:
     return "\n".join(lines)
 
 
+def _check(f: Function, number: int) -> str:
+    """The function that says what calls have found that did not wait."""
+    return dedent(
+        f"""
+        GS_PUBLIC int {f.name}_check(void *stream, gs_error *error);
+        GS_PUBLIC int {f.name}_check(void *stream, gs_error *error) {{
+            int64_t record[{f.interface.kept_length}];
+            return gs_check_kept(&gs_graph_{number}, &gs_device_{number}, record, stream, error);
+        }}
+        """
+    )
+
+
 def public(functions: Sequence[Function], stem: str) -> list[str]:
     """The library's symbols."""
     return [
         f"{stem}_lacks",
-        *(f"{f.name}{end}" for f in functions for end in ("", "_workspace", "_launch", "_explain")),
+        *(f"{f.name}{end}" for f in functions for end in ("", "_workspace", "_check", "_launch", "_explain")),
     ]
 
 

@@ -12,6 +12,7 @@ typedef struct gs_options {
     void *context;                /* for parallel_for */
     void *workspace;              /* scratch memory, aligned to 64 bytes; NULL: the library's own, of which up to 256 MB stay with it */
     void *stream;                 /* a CUstream; CPUs do not look at it */
+    int64_t deferred;             /* on a GPU: not 0: do not wait for index checks; NAME_check says what they found */
 } gs_options;
 
 enum gs_code {

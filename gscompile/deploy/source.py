@@ -89,7 +89,12 @@ class Function:
     @property
     def status_bytes(self) -> int:
         """Of the record at the begin of its scratch memory; none on CPUs, where it is on the stack."""
-        return 0 if self.interface.device == "cpu" else (8 * self.interface.status_length + 63) // 64 * 64
+        return (8 * self.interface.kept_length + 63) // 64 * 64 if self.on_gpu else 0
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether its kernels are a GPU's."""
+        return self.interface.device != "cpu"
 
     @property
     def workspace(self) -> Dim:
@@ -131,6 +136,12 @@ def header(functions: Sequence[Function], stem: str, made_by: str, weights: Weig
             f"/* Bytes of scratch memory that {f.name} takes; -1 where sizes are wrong. */\n"
             f"int64_t {f.name}_workspace({f.size_parameters()});\n"
         )
+        if f.on_gpu:
+            declared.append(
+                f"/* Waits for a CUstream.  The error of the first call of {f.name} with options->deferred, in the current\n"
+                f" * context and since this was last asked, that found an index out of range; GS_OK for none. */\n"
+                f"int {f.name}_check(void *stream, gs_error *error);\n"
+            )
     body = "\n".join(declared)
     return (
         f"/* {made_by} */\n#ifndef {guard}\n#define {guard}\n\n{public}\n"
@@ -239,7 +250,7 @@ def _for_loaders(functions: Sequence[Function], levels: Sequence[Level], stem: s
 
 def arguments(f: Function) -> int:
     """How many a kernel has, beside constants."""
-    return len(f.interface.inputs) + len(f.interface.outputs) + 2 + len(f.interface.symbols) + 2
+    return len(f.interface.inputs) + len(f.interface.outputs) + 2 + f.on_gpu + len(f.interface.symbols) + 2
 
 
 def _kernels(f: Function, levels: Sequence[Level], number: int) -> tuple[str, str]:

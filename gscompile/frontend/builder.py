@@ -101,6 +101,7 @@ class Builder(ReduceOps):
         choices: Mapping[str, Mapping[str, int | str]] | None = None,
         database: str | PathLike[str] | None = None,
         indices: str | Mapping[str, str] | None = None,
+        check: str = "sync",
     ) -> Module:
         """Compile the graph.
 
@@ -115,6 +116,8 @@ class Builder(ReduceOps):
                 that of :func:`gscompile.set_default_database`, if any.
             indices: of the database: the distribution that indices will have, of all inputs or by input; without it, the record
                 for uniform ones comes first.
+            check: ``"sync"``: a call raises where an index is out of range, for which it waits for its kernels.  ``"deferred"``:
+                calls do not wait, and ``m.check()`` raises what the first that failed has found; see docs/bounds.md.
 
         Raises:
             GraphError, ShapeError, TargetError.  ArgumentError: a choice is none, or the database cannot be read.
@@ -127,6 +130,7 @@ class Builder(ReduceOps):
             choices=choices,
             database=database,
             indices=indices,
+            check=check,
         )
 
     def prim_func(

@@ -23,6 +23,11 @@ def length(checks: int) -> int:
     return 1 + 2 * checks
 
 
+def kept_length(checks: int, sizes: int) -> int:
+    """How many numbers a record has that outlives its call: after it stand the symbolic sizes of that call."""
+    return length(checks) + sizes
+
+
 def position(check: Any) -> Any:
     """Where a check's position stands: an int for an int, an expression for one."""
     return 1 + 2 * check

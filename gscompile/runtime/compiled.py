@@ -16,7 +16,8 @@ from gscompile.runtime import arrays
 from gscompile.runtime.arrays import Array, Device, View
 from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.call import PreparedCall, prepare
-from gscompile.runtime.devices import HOST, Runner, Status
+from gscompile.runtime.deferred import Deferred, is_deferred
+from gscompile.runtime.devices import HOST, Room, Runner, Status
 from gscompile.runtime.fastcall import FastCalls
 from gscompile.runtime.interface import Argument, Extents, Interface
 from gscompile.runtime.threads import get_num_threads
@@ -40,7 +41,7 @@ Returns:
 
 Raises:
     ShapeError, DTypeError, ArgumentError, DeviceError, OutOfMemoryError, BoundsError; a call that raises has changed nothing but
-    the content of an ``out`` that is not an input.
+    the content of an ``out`` that is not an input.  With ``check="deferred"`` a BoundsError is raised by :meth:`check` instead.
 
     KeyboardInterrupt during a long call on the CPU arrives at once, while the kernels run on to their end: until then they keep
     the arrays alive and go on writing to ``out``, input or not.
@@ -77,13 +78,16 @@ class CompiledFunction:
         runner: Runner,
         constants: Sequence[tuple[TensorType, Array]],
         explain: Explain,
+        check: str = "sync",
     ) -> None:
         """
         Args:
             load: gives the compiled function, or raises DeviceError where it cannot run here.
             constants: arrays that every call passes, and what they were when the function was compiled.
             explain: makes the error for an index out of range.
+            check: when a call's index checks are read; one of ``CHECKS``.
         """
+        self._deferred = Deferred(runner, interface) if is_deferred(interface.name, check) else None
         self._interface = interface
         self._load = load
         self._runner = runner
@@ -147,6 +151,19 @@ class CompiledFunction:
         """
         return Bound(self, self._bindable(args, kwargs, out))
 
+    def check(self) -> None:
+        """With ``check="deferred"``, wait for the calls so far and raise what the first one that failed has found.
+
+        Afterwards the function is as if none had failed.  On a GPU it waits for everything that was launched there, CUDA graphs
+        included, and must not be called while a stream is being captured.  With ``check="sync"`` there is nothing to do.
+
+        Raises:
+            BoundsError: an index was out of range.  DeviceError: kernels have failed.
+        """
+        found = None if self._deferred is None else self._deferred.take()
+        if found is not None:
+            raise self._bounds_error(*found)
+
     def _bindable(self, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> PreparedCall:
         """A call whose arrays can be used as they are, again and again."""
         self._function  # noqa: B018  so that a device that is not there is reported first
@@ -163,26 +180,28 @@ class CompiledFunction:
         constants = self._constants_on(call.device) if self._constants else ()
         return [ctypes.c_void_p(v.ptr) for v in (*call.inputs, *constants, *call.outputs)]
 
-    def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
+    def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p], room: Room | None = None) -> None:
+        """``room``: memory on the device for the call, where it is there already."""
         if self._is_long(call.extents):
-            interruptible(lambda: self._run_here(call, pointers), keep=True)
+            interruptible(lambda: self._run_here(call, pointers, room), keep=True)
         else:
-            self._run_here(call, pointers)
+            self._run_here(call, pointers, room)
 
     def _is_long(self, extents: Extents) -> bool:
         """Whether Ctrl-C must not wait for a call.  Kernels on a GPU are launched by the thread whose stream they are for."""
         return extents.work >= LONG and self._interface.device == "cpu"
 
-    def _run_here(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
-        function, extents = self._function, call.extents
+    def _run_here(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p], room: Room | None) -> None:
+        function, extents, keeps = self._function, call.extents, self._runner.names_later
 
-        def launch(found: int, workspace: int, naming: bool) -> None:
+        def launch(found: int, workspace: int, naming: bool, kept: int) -> None:
             function(
                 *pointers,
                 ctypes.c_void_p(found),
+                *((ctypes.c_void_p(kept),) if keeps else ()),
                 ctypes.c_void_p(workspace),
                 *extents.numbers,
-                0 if naming else get_num_threads(),
+                -1 if kept else 0 if naming else get_num_threads(),
                 call.in_place,
             )
 
@@ -190,15 +209,20 @@ class CompiledFunction:
         with Inside():
             if self._plain and extents.workspace == 0:
                 record = self._status.record
-                launch(self._status.address, 0, False)
+                launch(self._status.address, 0, False, 0)
             else:
                 length = self._interface.status_length
                 try:
+                    if self._deferred is not None and self._deferred.by_kernels:
+                        self._deferred.enqueue(launch, call, room)
+                        return
                     record = self._runner.run(launch, length, extents.workspace, call.inputs, call.kind, call.device)
                 except OutOfMemoryError as e:
                     raise OutOfMemoryError(f"{self.name}: scratch memory: {e}") from e
         if self._interface.checks and record[status.FAILED]:
-            raise self._bounds_error(record, extents.sizes)
+            if self._deferred is None:
+                raise self._bounds_error(list(record), extents.sizes)
+            self._deferred.keep(list(record), extents.sizes)
 
     @property
     def _function(self) -> Any:
@@ -227,7 +251,7 @@ class CompiledFunction:
             raise ArgumentError(f"{self.name}: a constant was {type} when it was compiled, and is {got} now")
         return v
 
-    def _bounds_error(self, record: Status, sizes: Mapping[str, int]) -> Exception:
+    def _bounds_error(self, record: Sequence[int], sizes: Mapping[str, int]) -> Exception:
         """What the kernel's record means."""
         found = status.first_found(record, self._interface.checks)
         return index_changed(self.name) if found is None else self._explain(*found, sizes)
@@ -265,6 +289,8 @@ class Bound:
         "__signature__": "",
         "_call": "",
         "_compiled": "",
+        "_one": "",
+        "_room": "",
     }
     __call__: Callable[..., Any]
     __signature__: inspect.Signature
@@ -272,6 +298,8 @@ class Bound:
     def __init__(self, compiled: CompiledFunction, call: PreparedCall) -> None:
         self._compiled = compiled
         self._call = call
+        self._room = None if compiled._deferred is None else compiled._deferred.room(call)
+        self._one = threading.Lock()
         self.__call__, self.__signature__ = self._run, inspect.Signature()
         if compiled._fast_calls is not None:
             compiled._remember(call.arrays, call.results[0], call.extents)
@@ -282,9 +310,16 @@ class Bound:
         call, compiled = self._call, self._compiled
         if not call.stands:
             call = self._call = compiled._bindable(call.arrays, {}, call.finish())
+            if compiled._deferred is not None:
+                self._room = compiled._deferred.room(call)
             compiled._remember(call.arrays, call.results[0], call.extents)
         call.written()
-        compiled._run(call, compiled._pointers(call))
+        pointers = compiled._pointers(call)
+        if self._room is None:
+            compiled._run(call, pointers)
+        else:
+            with self._one:  # which two calls on a stream may share, one after the other
+                compiled._run(call, pointers, self._room)
         return call.finish()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -3,18 +3,21 @@
 ``HOST`` runs them on the calling thread.  ``Cuda`` launches them on the stream that the caller's library is using, with
 scratch memory from that library's allocator, which hands memory out in the order of that stream.  A call returns when its
 kernels are launched, unless index checks have to be read back, or the library has no stream to be ordered on.
+
+Where calls do not wait for their checks (:mod:`gscompile.runtime.deferred`), each launches a last kernel that puts what it has
+found in a record that outlives it, unless an earlier call has.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
-
-import numpy as np
 
 from gscompile.errors import DeviceError
 from gscompile.ir.status import FAILED
@@ -22,14 +25,30 @@ from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime.arrays import LIBRARIES, Array, Device, View
 
-Launch: TypeAlias = Callable[[int, int, bool], None]
-"""(address of status, address of workspace, whether kernels are only to name the index of which a check has noted the place)"""
+Launch: TypeAlias = Callable[[int, int, bool, int], None]
+"""(address of status, address of workspace, whether kernels are only to name the index of which a check has noted the place,
+address of the record that outlives the call, 0 for none)"""
 
 Status: TypeAlias = "ctypes.Array[ctypes.c_int64]"
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A status record and scratch memory on a device, for one call at a time."""
+
+    status: View
+    workspace: View
+
+
 class Runner(Protocol):
-    """A kind of device."""
+    """A kind of device.
+
+    Attributes:
+        names_later: kernels only note the place of an index out of range, and are called again to say what stands there, or
+            keep it in a record that outlives the call.
+    """
+
+    names_later: bool
 
     def constant(self, array: Array, device: Device) -> View:
         """The storage of a constant on a device, to be kept for all calls."""
@@ -47,12 +66,30 @@ class Runner(Protocol):
         """
 
 
-class Host:
-    """The CPU.
+class Keeper(Runner, Protocol):
+    """A kind of device whose kernels can keep what a check has found."""
 
-    Attributes:
-        names_later: kernels only note the place of an index out of range, and are called again to say what stands there.
-    """
+    def record(self, length: int, kind: str, device: Device) -> View:
+        """A record of zeros that outlives calls, of a library's memory.
+
+        Raises:
+            DeviceError: a call is being captured in a CUDA graph, which would clear it at each launch.
+        """
+
+    def room(self, status: int, workspace: int, kind: str, device: Device) -> Room:
+        """Memory for a call: numbers of its status record, bytes of scratch memory, from a library."""
+
+    def enqueue(
+        self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
+    ) -> None:
+        """As ``run``, but wait for nothing; ``kept``: the record that outlives the call, None where nothing is checked."""
+
+    def take(self, record: View, device: Device) -> Status:
+        """What a record says once all that was launched on the device is done; it says nothing afterwards."""
+
+
+class Host:
+    """The CPU."""
 
     names_later = False
 
@@ -68,9 +105,9 @@ class Host:
         record = (ctypes.c_int64 * status)()
         scratch = host_scratch(workspace) if workspace else None
         address = 0 if scratch is None else scratch.ctypes.data
-        launch(ctypes.addressof(record), address, False)
+        launch(ctypes.addressof(record), address, False, 0)
         if self.names_later and record[FAILED]:
-            launch(ctypes.addressof(record), address, True)
+            launch(ctypes.addressof(record), address, True, 0)
         return record
 
 
@@ -78,6 +115,35 @@ class AsDevice(Host):
     """The CPU, for kernels of a GPU."""
 
     names_later = True
+
+    def __init__(self) -> None:
+        self._one = threading.Lock()  # plain code instead of an atomic keeps a record
+
+    def record(self, length: int, kind: str, device: Device) -> View:
+        array, v = arrays.empty("numpy", (length,), DTYPES["int64"])
+        array[...] = 0
+        return v
+
+    def room(self, status: int, workspace: int, kind: str, device: Device) -> Room:
+        return Room(self.record(status, kind, device), arrays.empty("numpy", (workspace,), DTYPES["uint8"])[1])
+
+    def enqueue(
+        self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
+    ) -> None:
+        with self._one:
+            ctypes.memset(room.status.ptr, 0, _nbytes(room.status))
+            launch(room.status.ptr, room.workspace.ptr, False, 0 if kept is None else kept.ptr)
+
+    def take(self, record: View, device: Device) -> Status:
+        found: Status = (ctypes.c_int64 * record.shape[0])()
+        with self._one:
+            ctypes.memmove(found, record.ptr, _nbytes(record))
+            ctypes.memset(record.ptr, 0, _nbytes(record))
+        return found
+
+
+def _nbytes(v: View) -> int:
+    return math.prod(v.shape) * v.dtype.itemsize
 
 
 def host_scratch(nbytes: int) -> Array:
@@ -138,6 +204,16 @@ class Driver:
     def synchronize(self, stream: int) -> None:
         self._do("cuStreamSynchronize", ctypes.c_void_p(stream))
 
+    def synchronize_all(self) -> None:
+        """Wait for all that was launched on the current device."""
+        self._do("cuCtxSynchronize")
+
+    def captures(self, stream: int) -> bool:
+        """Whether what is launched on a stream becomes part of a CUDA graph."""
+        found = ctypes.c_int()
+        self._do("cuStreamIsCapturing", ctypes.c_void_p(stream), ctypes.byref(found))
+        return found.value != 0
+
 
 def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
     """A context in which TVM's host code launches the kernels for a device on a stream."""
@@ -149,6 +225,8 @@ def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
 
 class Cuda:
     """CUDA devices."""
+
+    names_later = True
 
     def __init__(
         self, driver: Callable[[], Driver], in_use: Callable[[Device, int], AbstractContextManager[Any]] = stream_in_use
@@ -167,8 +245,7 @@ class Cuda:
         driver = self._driver()
         with driver.current(device[1]):
             _, there = arrays.empty("tvm", v.shape, v.dtype, device)
-            nbytes = int(np.prod(v.shape, dtype=np.int64)) * v.dtype.itemsize
-            if nbytes:
+            if nbytes := _nbytes(v):
                 driver.to_device(there.ptr, v.ptr, nbytes)
         return there
 
@@ -178,24 +255,70 @@ class Cuda:
         driver = self._driver()
         record = (ctypes.c_int64 * status)()
         with driver.current(device[1]):
-            stream = LIBRARIES[kind].current_stream(device)
-            for other in {LIBRARIES[v.kind].current_stream(device) for v in inputs} - {stream}:
-                driver.synchronize(other)  # another library may still be computing an input
-            _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
-            _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
+            stream = self._ready(driver, inputs, kind, device)
+            room = self.room(status, workspace, kind, device)
+            found, scratch = room.status.ptr, room.workspace.ptr
             if status > 1:
-                driver.clear(found.ptr, ctypes.sizeof(record), stream)
+                driver.clear(found, ctypes.sizeof(record), stream)
             with self._in_use(device, stream):
-                launch(found.ptr, scratch.ptr, False)
+                launch(found, scratch, False, 0)
             if status > 1:
-                driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
+                driver.to_host(ctypes.addressof(record), found, ctypes.sizeof(record), stream)
                 if record[FAILED]:
                     with self._in_use(device, stream):
-                        launch(found.ptr, scratch.ptr, True)
-                    driver.to_host(ctypes.addressof(record), found.ptr, ctypes.sizeof(record), stream)
+                        launch(found, scratch, True, 0)
+                    driver.to_host(ctypes.addressof(record), found, ctypes.sizeof(record), stream)
             elif not LIBRARIES[kind].stream_ordered:  # it would read the result without waiting
                 driver.synchronize(stream)
         return record
+
+    @staticmethod
+    def _ready(driver: Driver, inputs: Sequence[View], kind: str, device: Device) -> int:
+        """The stream for a call, once the inputs are complete there."""
+        stream = LIBRARIES[kind].current_stream(device)
+        for other in {LIBRARIES[v.kind].current_stream(device) for v in inputs} - {stream}:
+            driver.synchronize(other)  # another library may still be computing an input
+        return stream
+
+    def record(self, length: int, kind: str, device: Device) -> View:
+        driver = self._driver()
+        with driver.current(device[1]):
+            stream = LIBRARIES[kind].current_stream(device)
+            if driver.captures(stream):
+                raise DeviceError("the first call on a device cannot be captured in a CUDA graph: call it once before")
+            _, v = arrays.empty(kind, (length,), DTYPES["int64"], device)
+            driver.clear(v.ptr, _nbytes(v), stream)
+            driver.synchronize(stream)
+        return v
+
+    def room(self, status: int, workspace: int, kind: str, device: Device) -> Room:
+        _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
+        _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
+        return Room(found, scratch)
+
+    def enqueue(
+        self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
+    ) -> None:
+        driver = self._driver()
+        with driver.current(device[1]):
+            stream = self._ready(driver, inputs, kind, device)
+            if kept is not None:
+                driver.clear(room.status.ptr, _nbytes(room.status), stream)
+            with self._in_use(device, stream):
+                launch(room.status.ptr, room.workspace.ptr, False, 0 if kept is None else kept.ptr)
+            if not LIBRARIES[kind].stream_ordered:
+                driver.synchronize(stream)
+
+    def take(self, record: View, device: Device) -> Status:
+        driver = self._driver()
+        found: Status = (ctypes.c_int64 * record.shape[0])()
+        with driver.current(device[1]):
+            driver.synchronize_all()
+            driver.to_host(ctypes.addressof(found), record.ptr, ctypes.sizeof(found), 0)
+            if found[FAILED]:
+                driver.clear(record.ptr, ctypes.sizeof(found), 0)
+                driver.synchronize(0)
+        return found
 
 
 _streams = threading.local()

@@ -90,6 +90,11 @@ class Interface:
         """Numbers in the status record."""
         return status.length(self.checks)
 
+    @property
+    def kept_length(self) -> int:
+        """Numbers in a record that outlives its call."""
+        return status.kept_length(self.checks, len(self.symbols))
+
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The inputs in order.
 

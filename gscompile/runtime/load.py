@@ -60,16 +60,18 @@ class LoadedFunction(CompiledFunction):
         weights: the file of its constants, where it was given.
     """
 
-    def __init__(self, path: Path, library: Manifest, entry: Entry, weights: Path | None = None) -> None:
-        self.path, self.library, self.weights, self._entry = path, library, weights, entry
+    def __init__(
+        self, path: Path, library: Manifest, entry: Entry, weights: Path | None = None, check: str = "sync"
+    ) -> None:
+        self.path, self.library, self.weights, self._entry, self._check = path, library, weights, entry, check
         gpu = entry.interface.device != "cpu"
         function = _DeviceFunction if gpu else _Function
         runner = LIBRARY_CUDA if gpu else HOST
-        super().__init__(entry.interface, lambda: function(path, library, entry), runner, (), self._explained)
+        super().__init__(entry.interface, lambda: function(path, library, entry), runner, (), self._explained, check)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its file, which is loaded again."""
-        return _again, (str(self.path), self.name, self.weights and str(self.weights))
+        return _again, (str(self.path), self.name, self.weights and str(self.weights), self._check)
 
     def __copy__(self) -> LoadedFunction:
         return self
@@ -89,7 +91,12 @@ class LoadedFunction(CompiledFunction):
 
 
 def load(
-    path: str | Path, name: str | None = None, *, weights: str | Path | None = None, verify: bool = False
+    path: str | Path,
+    name: str | None = None,
+    *,
+    weights: str | Path | None = None,
+    verify: bool = False,
+    check: str = "sync",
 ) -> LoadedFunction:
     """A graph of a library that ``Module.export`` or ``gscompile compile`` wrote.
 
@@ -98,6 +105,7 @@ def load(
         name: the graph's, where the library has several.
         weights: the file of its constants, where they are not inside; by default it is beside the library.
         verify: read all of that file, to see whether its hash is right.  Otherwise only its head and its size are looked at.
+        check: as for :meth:`gscompile.frontend.builder.Builder.build`.
 
     Returns:
         the same callable as a build.
@@ -122,11 +130,11 @@ def load(
         _use_weights(absolute, found, given or absolute.parent / found.weights.name, found.weights if verify else None)
     elif weights is not None:
         raise ArgumentError(f"{path}: its constants are inside: it takes no weights")
-    return LoadedFunction(absolute, found, entries[name] if name is not None else found.entries[0], given)
+    return LoadedFunction(absolute, found, entries[name] if name is not None else found.entries[0], given, check)
 
 
-def _again(path: str, name: str, weights: str | None) -> LoadedFunction:
-    return load(path, name, weights=weights)
+def _again(path: str, name: str, weights: str | None, check: str) -> LoadedFunction:
+    return load(path, name, weights=weights, check=check)
 
 
 def _use_weights(path: Path, found: Manifest, weights: Path, verified: Weights | None) -> None:

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from gscompile.ir import status
 from gscompile.ir import tir as T
-from gscompile.ir.nests import CheckNest, Nest
-from gscompile.ir.tir import Expr, Stmt
+from gscompile.ir.nests import CheckNest, Nest, status_failed
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import atomic
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.loops import ravel, unravel
@@ -73,8 +73,13 @@ def _nothing(check: CheckNest, slot: int) -> Expr:
     return T.load(check.status, T.const(status.position(slot))) == 0
 
 
-def named(checks: Sequence[CheckNest], ctx: Context) -> Stmt:
-    """Make the record say what it says on a CPU, for a kernel of one thread: positions as such, and what stands there."""
+def named(checks: Sequence[CheckNest], ctx: Context, kept: Buffer | None) -> Stmt:
+    """Make the record say what it says on a CPU, for a kernel of one thread: positions as such, and what stands there.
+
+    Args:
+        kept: a record that outlives the call; with fewer than 0 threads, and if it says nothing, it receives what this one says,
+            and the symbolic sizes.
+    """
 
     def name(check: CheckNest) -> Stmt:
         record, at, value = check.status, T.const(status.position(check.slot)), T.const(status.value(check.slot))
@@ -87,7 +92,32 @@ def named(checks: Sequence[CheckNest], ctx: Context) -> Stmt:
         found = T.let("p", T.const(status.NOWHERE) - kept, read)
         return T.if_(kept != 0, found, T.store(record, [at], T.const(status.NOWHERE)))
 
-    return T.seq(*map(name, checks))
+    says = T.seq(*map(name, checks))
+    if kept is None:
+        return says
+    record, sizes = checks[0].status, ctx.sizes.variables.values()
+    first = status.length(len(checks))
+    stores = [T.store(record, [T.const(first + k)], size) for k, size in enumerate(sizes)]
+    keep = T.if_(ctx.threads < 0, T.seq(*stores, _keep(kept, record, first + len(stores))))
+    return T.if_(status_failed(record), T.seq(says, keep))
+
+
+KEEP = "gs_keep"
+"""What the name of the device function begins with that keeps a record; the record's length follows."""
+
+
+def _keep(kept: Buffer, record: Buffer, length: int) -> Stmt:
+    """Copy a record if the other one says nothing; of the calls on several streams one wins."""
+    source = (
+        f"__device__ __forceinline__ void {KEEP}{length}(int64_t* kept, int64_t* record) {{\n"
+        f"  if (atomicCAS((unsigned long long*)kept, 0ull, 1ull) == 0)\n"
+        f"    for (int k = 1; k < {length}; ++k) kept[k] = record[k];\n"
+        f"}}\n"
+    )
+    zero = T.const(status.FAILED)
+    return T.evaluate(
+        T.device_call(f"{KEEP}{length}", T.address_of(kept, zero), T.address_of(record, zero), source=source)
+    )
 
 
 class Check:

@@ -21,7 +21,7 @@ from gscompile.ir import status
 from gscompile.ir import tir as T
 from gscompile.runtime.arrays import View
 from gscompile.runtime.call import PreparedCall
-from gscompile.runtime.devices import AS_DEVICE, Runner
+from gscompile.runtime.devices import AS_DEVICE, Room, Runner
 from gscompile.runtime.threads import get_num_threads
 from tests.cuda import device
 from tests.cuda.program import library_source
@@ -50,9 +50,10 @@ class ModuleOnCpu(Module):
 
     seed = 0
 
-    def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p]) -> None:
-        extents, length = call.extents, self._interface.status_length
+    def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p], room: Room | None = None) -> None:
+        extents, length = call.extents, self._interface.kept_length
         record = (ctypes.c_int64 * length)()
+        outlives = None if self._deferred is None else self._deferred._record(call)
         constants = self._constants_on(call.device) if self._constants else ()
         outputs = {v.ptr for v in call.outputs}
         kept = [(v, f"input {a.name}") for v, a in zip(call.inputs, self.inputs, strict=True)]
@@ -68,12 +69,15 @@ class ModuleOnCpu(Module):
                 if key not in there:
                     there[key] = mem.allocate(key[1], f"output {a.name}")
             found = mem.allocate(8 * length, "status", ctypes.addressof(record))
+            kept_at = 0 if outlives is None else mem.allocate(8 * length, "kept", outlives.ptr)
             scratch = mem.allocate(extents.workspace, "workspace")
             views = [*(v for v, _ in kept), *call.outputs]
-            for threads in (get_num_threads(), 0):  # a second time, to name an index that is out of range
+            # a second time, to name an index that is out of range
+            for threads in (get_num_threads(), 0) if outlives is None else (-1,):
                 self._function(
                     *(ctypes.c_void_p(there[v.ptr, _nbytes(v)]) for v in views),
                     ctypes.c_void_p(found),
+                    ctypes.c_void_p(kept_at),
                     ctypes.c_void_p(scratch),
                     *extents.numbers,
                     threads,
@@ -89,7 +93,9 @@ class ModuleOnCpu(Module):
                 if not bad and _nbytes(v):
                     device.require_written(at, f"{self.name}: output {a.name}")
                 ctypes.memmove(v.ptr, at, _nbytes(v))
-        if bad:
+            if outlives is not None:
+                ctypes.memmove(outlives.ptr, kept_at, 8 * length)
+        if bad and outlives is None:
             raise self._bounds_error(record, extents.sizes)
 
 
@@ -106,6 +112,7 @@ def on_cpu(
     deterministic: bool = False,
     checked: bool = True,
     edit: Callable[[str], str] = str,
+    check: str = "sync",
 ) -> list[tuple[ModuleOnCpu, str]]:
     """Modules whose kernels are the CUDA text, compiled for the CPU, and that text; the graphs' names must differ.
 
@@ -114,9 +121,10 @@ def on_cpu(
         arch, rules, deterministic: as for :func:`gscompile.build`.
         checked: as for :func:`tests.cuda.device.compile_kernels`.
         edit: changes the text of the kernels before it is compiled; their names and parameters stay.
+        check: as for :func:`gscompile.build`.
     """
     cuda = CudaOnCpu.of({"kind": "cuda", "arch": arch})
-    made = [build(b.graph(), cuda, rules=rules, deterministic=deterministic) for b in builders]
+    made = [build(b.graph(), cuda, rules=rules, deterministic=deterministic, check=check) for b in builders]
     sources = [m.source("cuda") for m in made]
     texts = [Text.of(source) for source in sources]
     functions = {name: code for t in texts for name, code in t.functions.items()}

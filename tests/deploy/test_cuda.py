@@ -23,7 +23,8 @@ from tests.deploy.libraries import HERE, adding, run, tool
 from tests.deploy.test_freestanding import strict
 
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
-SAID = """put_3: i[123] = 100 is out of range for axis 0 of data (100, 8): valid are -100 to 99
+SAID = """put_3: i[7] = -101 is out of range for axis 0 of data (100, 8): valid are -100 to 99
+put_3: i[123] = 100 is out of range for axis 0 of data (100, 8): valid are -100 to 99
 net: i is not aligned
 net: put_3 overlaps s
 net: size n is -1
@@ -83,16 +84,20 @@ def test_a_program_runs(folder: Path) -> None:
     first = calls[: calls.index("free stream (nil)") + 1]
     launches = [c for c in first if c.startswith("launch")]
     assert [c.split(":")[0] for c in launches] == [
-        "launch net_kernel_2 grid 1 1 1 block 256 1 1 stream (nil)",
-        "launch net_kernel_3 grid 3 1 1 block 256 1 1 stream (nil)",
+        "launch net_kernel_1 grid 1 1 1 block 256 1 1 stream (nil)",
+        "launch net_kernel_2 grid 3 1 1 block 256 1 1 stream (nil)",
     ]
     assert launches[1].endswith(" 300 100")  # k, n
-    steps = ["retain", "load", "allocate", "clear", "launch", "launch", "read", "wait", "free"]
+    steps = ["retain", "load", "upload", "allocate", "clear", "launch", "launch", "read", "wait", "free"]
     assert [c.split(" ")[0] for c in first] == steps
     assert first[1] == "load cubin 90" and calls.count("load cubin 90") == 2  # once for each graph
     assert sum(c.startswith("retain") for c in calls) == 1 and calls.count("upload 96") == 1
-    given = [c for c in calls if "stream 0x5" in c]
-    assert len(given) == 2 * 5 and not [c for c in given if re.match("allocate|free", c)]  # in place nothing is copied
+    deferred = calls[calls.index("deferred") + 1 : calls.index("check")]
+    assert [c.split(" ")[0] for c in deferred] == ["clear", "launch", "launch", "launch"] * 4
+    given = [c for c in calls[: calls.index("deferred")] if "stream 0x5" in c]
+    assert len(given) == 2 * 5 + 2 and not [
+        c for c in given if re.match("allocate|free", c)
+    ]  # in place nothing is copied
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,7 @@ status = (ctypes.c_int64 * 3)()
 def call(threads=1):
     arrays = [ctypes.c_void_p(a.ctypes.data) for a in (x, i, s, out)]
     with stream_of_thread(("cuda", 0), 7):
-        f._function(*arrays, ctypes.c_void_p(ctypes.addressof(status)), ctypes.c_void_p(0), 300, 100, threads, 0)
+        f._function(*arrays, ctypes.c_void_p(ctypes.addressof(status)), *[ctypes.c_void_p(0)] * 2, 300, 100, threads, 0)
 call()
 assert status[0] == 0 and (out == 4).all()
 i[5] = -101
@@ -196,7 +201,7 @@ def test_what_it_needs_and_has(folder: Path) -> None:
     needs = re.findall(r"NEEDED.*\[(.*)\]", run([tool("readelf"), "-d", folder / "net.so"]))
     assert needs and {re.split(r"[.-]", n)[0] for n in needs} <= {"libc", "libm", "libdl", "libpthread", "ld"}
     names = set(re.findall(r" [A-TV-Z] (\S+)$", run([tool("nm"), "-D", "--defined-only", folder / "net.so"]), re.M))
-    ends = ("", "_workspace", "_launch", "_explain")
+    ends = ("", "_workspace", "_check", "_launch", "_explain")
     assert names == {"net_lacks", *(f"{f}{end}" for f in ("net", "lookup") for end in ends)}
 
 

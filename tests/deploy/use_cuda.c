@@ -49,6 +49,24 @@ int main(int count, char **arguments) {
     assert(net(x, i, s, out, K, N, &options, &error) == GS_OK && memcmp(out, want, sizeof want) == 0);
     memcpy(out, x, sizeof x); /* in place */
     assert(net(out, i, s, out, K, N, &options, &error) == GS_OK && memcmp(out, want, sizeof want) == 0);
+
+    options.deferred = 1; /* neither waits nor allocates; the first that fails is told, once */
+    assert(net_check(options.stream, &error) == GS_OK);
+    fputs("deferred\n", stderr);
+    assert(net(x, i, s, out, K, N, &options, &error) == GS_OK && memcmp(out, want, sizeof want) == 0);
+    i[7] = -N - 1;
+    assert(net(x, i, s, out, K, N, &options, &error) == GS_OK);
+    i[7] = N + 4;
+    assert(net(x, i + 2, s, out, K - 2, N, &options, NULL) == GS_OK);
+    i[7] = 7 * 7 - N;
+    assert(net(x, i, s, out, K, N, &options, &error) == GS_OK && memcmp(out, want, sizeof want) == 0);
+    fputs("check\n", stderr);
+    assert(net_check(options.stream, &error) == GS_INDEX && error.position[0] == 7 && error.value == -N - 1);
+    puts(error.text);
+    assert(net_check(options.stream, &error) == GS_OK && lookup_check(NULL, &error) == GS_OK);
+    i[0] = N;
+    assert(net(x, i, s, out, K, N, &options, &error) == GS_OK && net_check(NULL, NULL) == GS_INDEX);
+    i[0] = 0;
     free(options.workspace);
 
     assert(lookup(rows, table, 2, NULL, &error) == GS_OK);

@@ -298,6 +298,59 @@ def test_a_bad_index_raises_and_the_context_lives(library: Library) -> None:
     assert_same(library.get(m(x_there, library.put(index), v_there)), data + 500)
 
 
+# -- calls that do not wait -------------------------------------------------------------------------------------------
+
+
+def deferred_rows() -> gs.Module:
+    b = gs.Builder("deferred")
+    b.output(b.take(b.input("x", ("n", 4), "float32"), b.input("i", ("k",), "int64")))
+    return b.build("cuda", check="deferred")
+
+
+def test_deferred_checks(library: Library) -> None:
+    m, data = deferred_rows(), np.arange(40, dtype="f4").reshape(10, 4)
+    x = library.put(data)
+    m.check()
+    for bad in (10, -11, 2**62):
+        m(x, library.put(np.array([0, 3, bad])))
+        m(x, library.put(np.array([99])))
+        assert_same(library.get(m(x, library.put(np.array([1, -1])))), data[[1, -1]])
+        with pytest.raises(gs.BoundsError) as e:
+            m.check()
+        assert (e.value.position, e.value.value, e.value.valid) == ((2,), bad, (-10, 9))
+        m.check()
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_a_captured_cuda_graph(bound: bool) -> None:
+    torch = pytest.importorskip("torch")
+    library = LIBRARIES["torch"]()
+    m, data = deferred_rows(), np.arange(40, dtype="f4").reshape(10, 4)
+    x, i = library.put(data), library.put(np.array([1, 2, 3]))
+    m(x, i)
+    run = m.bind(x, i) if bound else lambda: m(x, i)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = run()
+    for index in ([4, 5, -1], [0, 10, 11], [9, 0, 9]):
+        i.copy_(torch.tensor(index))
+        graph.replay()
+        if max(index) < 10:
+            assert_same(library.get(out), data[index])
+    with pytest.raises(gs.BoundsError) as e:
+        m.check()
+    assert (e.value.position, e.value.value) == ((1,), 10)
+    m.check()
+
+
+def test_the_first_call_is_not_captured() -> None:
+    torch = pytest.importorskip("torch")
+    library = LIBRARIES["torch"]()
+    m, x, i = deferred_rows(), library.put(np.ones((3, 4), "f4")), library.put(np.array([1]))
+    with pytest.raises(gs.DeviceError, match="call it once before"), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        m(x, i)
+
+
 # -- streams and threads ----------------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ class FakeDriver:
 
     def __init__(self) -> None:
         self.log: list[Any] = []
+        self.capturing: set[int] = set()
 
     @contextmanager
     def current(self, number: int) -> Iterator[None]:
@@ -50,6 +51,12 @@ class FakeDriver:
 
     def synchronize(self, stream: int) -> None:
         self.log.append(("synchronize", stream))
+
+    def synchronize_all(self) -> None:
+        self.log.append("synchronize all")
+
+    def captures(self, stream: int) -> bool:
+        return stream in self.capturing
 
 
 @pytest.fixture
@@ -75,7 +82,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
 def writes(*record: int, log: list[Any] | None = None) -> Launch:
     """A launch whose kernels leave a record in status, of an index its number only when it is asked for, and fill 64 bytes."""
 
-    def launch(status: int, workspace: int, naming: bool) -> None:
+    def launch(status: int, workspace: int, naming: bool, kept: int) -> None:
         if log is not None:
             log.append(("name" if naming else "launch", arrays.LIBRARIES["tvm"].current_stream(GPU)))
         for k, x in enumerate(record if naming or log is None else record[:2]):
@@ -125,7 +132,7 @@ def test_another_librarys_stream_is_waited_for(driver: FakeDriver) -> None:
 
 
 def test_a_launch_that_fails_leaves_the_device_and_the_stream_as_they_were(driver: FakeDriver) -> None:
-    def launch(status: int, workspace: int, naming: bool) -> None:
+    def launch(status: int, workspace: int, naming: bool, kept: int) -> None:
         raise RuntimeError("out of resources")
 
     with pytest.raises(RuntimeError, match="out of resources"):
@@ -146,9 +153,9 @@ def test_constants_are_copied_to_the_device(driver: FakeDriver) -> None:
 def test_the_host_runs_in_memory_of_its_own() -> None:
     seen = []
 
-    def launch(status: int, workspace: int, naming: bool) -> None:
+    def launch(status: int, workspace: int, naming: bool, kept: int) -> None:
         seen.append(workspace)
-        writes(1, 2, 3)(status, workspace, naming)
+        writes(1, 2, 3)(status, workspace, naming, kept)
 
     assert list(HOST.run(launch, 3, 64, [], "numpy", arrays.CPU)) == [1, 2, 3]
     assert seen[0] % arrays.ALIGNMENT == 0
@@ -203,3 +210,69 @@ def test_the_drivers_errors_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
     library.fails = "cuInit"
     with pytest.raises(gs.DeviceError, match="cuInit"):
         device.Driver()
+
+
+# -- calls that do not wait -------------------------------------------------------------------------------------------
+
+
+def keeping(log: list[Any]) -> Launch:
+    """A launch whose kernels keep the record [1, 5, -7]."""
+
+    def launch(status: int, workspace: int, naming: bool, kept: int) -> None:
+        log.append(("launch", arrays.LIBRARIES["tvm"].current_stream(GPU)))
+        (ctypes.c_int64 * 3).from_address(kept)[:] = [1, 5, -7]
+
+    return launch
+
+
+def test_a_deferred_call_neither_waits_nor_allocates(driver: FakeDriver) -> None:
+    cuda = Cuda(lambda: driver)
+    record, room = cuda.record(3, "torch", GPU), cuda.room(3, 64, "torch", GPU)
+    assert driver.log[-2:] == [("empty", "torch", (3,), "int64"), ("empty", "torch", (64,), "uint8")]
+    driver.log.clear()
+    cuda.enqueue(keeping(driver.log), room, record, [an_input("torch")], "torch", GPU)
+    assert driver.log == [("push", 1), ("clear", 24, 101), ("launch", 101), "pop"]
+    driver.log.clear()
+    assert list(cuda.take(record, GPU)) == [1, 5, -7]
+    assert driver.log == [
+        ("push", 1),
+        "synchronize all",
+        ("to_host", 24, 0),
+        ("clear", 24, 0),
+        ("synchronize", 0),
+        "pop",
+    ]
+    assert list(cuda.take(record, GPU)) == [0, 0, 0]
+    assert driver.log[-3:] == ["synchronize all", ("to_host", 24, 0), "pop"]
+
+
+def test_a_deferred_call_without_checks_only_launches(driver: FakeDriver) -> None:
+    cuda = Cuda(lambda: driver)
+    room = cuda.room(1, 0, "torch", GPU)
+    driver.log.clear()
+    cuda.enqueue(writes(0), room, None, [an_input("torch")], "torch", GPU)
+    assert driver.log == [("push", 1), "pop"]
+
+
+def test_what_waits_all_the_same(driver: FakeDriver) -> None:
+    """Arrays of two libraries, and a result that its library would read without waiting."""
+    cuda = Cuda(lambda: driver)
+    record, room = cuda.record(3, "jax", GPU), cuda.room(3, 64, "jax", GPU)
+    driver.log.clear()
+    cuda.enqueue(keeping(driver.log), room, record, [an_input("cupy")], "jax", GPU)
+    assert driver.log == [
+        ("push", 1),
+        ("synchronize", 200),
+        ("clear", 24, 0),
+        ("launch", 0),
+        ("synchronize", 0),
+        "pop",
+    ]
+
+
+def test_a_first_call_is_not_captured(driver: FakeDriver) -> None:
+    driver.capturing = {101}
+    with pytest.raises(gs.DeviceError, match="call it once before"):
+        Cuda(lambda: driver).record(3, "torch", GPU)
+    assert not [step for step in driver.log if step[0] in ("empty", "clear")]
+    Cuda(lambda: driver).record(3, "cupy", GPU)

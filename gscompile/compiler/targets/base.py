@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from gscompile.errors import GSError, TargetError
 from gscompile.ir import tir as T
 from gscompile.ir.nests import CheckNest
-from gscompile.ir.tir import PrimFunc, Stmt
+from gscompile.ir.tir import Buffer, PrimFunc, Stmt
 from gscompile.ir.types import DType
 from gscompile.runtime.devices import Runner
 from gscompile.schedules import Context, Rule
@@ -98,8 +98,12 @@ class Target(ABC):
         """A statement that runs once, where the kernels' memory can be written."""
         return body
 
-    def named(self, checks: Sequence[CheckNest], ctx: Context) -> Stmt | None:
-        """What makes the status say where an index is out of range, and what stands there; None where the checks do."""
+    def named(self, checks: Sequence[CheckNest], ctx: Context, kept: Buffer | None) -> Stmt | None:
+        """What makes the status say where an index is out of range, and what stands there; None where the checks do.
+
+        Args:
+            kept: with fewer than 0 threads receives what the status says if it is the first; None for nothing.
+        """
         return None
 
     def adapted(self, func: PrimFunc) -> PrimFunc:

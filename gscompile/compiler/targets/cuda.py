@@ -12,7 +12,7 @@ from gscompile.compiler.targets.create import tvm_target
 from gscompile.errors import DeviceError
 from gscompile.ir import tir as T
 from gscompile.ir.nests import CheckNest
-from gscompile.ir.tir import Stmt
+from gscompile.ir.tir import Buffer, Stmt
 from gscompile.runtime.devices import CUDA, Runner
 from gscompile.schedules import Context, Rule
 from gscompile.schedules import Target as Facts
@@ -66,8 +66,8 @@ class Cuda(Target):
     def once(self, body: Stmt) -> Stmt:
         return single_thread(body)
 
-    def named(self, checks: Sequence[CheckNest], ctx: Context) -> Stmt:
-        return single_thread(named(checks, ctx))
+    def named(self, checks: Sequence[CheckNest], ctx: Context, kept: Buffer | None) -> Stmt:
+        return single_thread(named(checks, ctx, kept))
 
     def require_device(self, module: str) -> None:
         if not T.cuda_exists():

@@ -35,6 +35,11 @@ template <class T> T atomicAdd(T *p, T v) {
     *p = before + v;
     return before;
 }
+template <class T> T atomicCAS(T *p, T seen, T v) {
+    T before = *p;
+    *p = before == seen ? v : before;
+    return before;
+}
 template <class T> T atomicMax(T *p, T v) {
     T before = *p;
     *p = std::max(before, v);

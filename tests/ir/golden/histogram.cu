@@ -1,3 +1,8 @@
+__device__ __forceinline__ void gs_keep4(int64_t* kept, int64_t* record) {
+  if (atomicCAS((unsigned long long*)kept, 0ull, 1ull) == 0)
+    for (int k = 1; k < 4; ++k) kept[k] = record[k];
+}
+
 __device__ __forceinline__ void gs_atomic_add_int32(int* p, int v) {
   atomicAdd((unsigned int*)p, (unsigned int)v);
 }
@@ -6,24 +11,14 @@ __device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
   atomicMax((long long*)p, v);
 }
 
-extern "C" __global__ void histogram_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ status_ptr) {
-  if (status_ptr[1] != (int64_t)0) {
-    int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
-    status_ptr[2] = i_ptr[p];
-    status_ptr[1] = p;
-  } else {
-    status_ptr[1] = (int64_t)9223372036854775807;
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int* __restrict__ out0_put_3_ptr) {
+extern "C" __global__ void __launch_bounds__(256) histogram_kernel(int* __restrict__ out0_put_3_ptr) {
   if (((int)threadIdx.x) < 64) {
     int i = ((int)threadIdx.x);
     out0_put_3_ptr[((int)threadIdx.x)] = 0;
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ out0_put_3_ptr, int64_t* __restrict__ status_ptr, int* __restrict__ v_ptr, int64_t k) {
+extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __restrict__ i_ptr, int* __restrict__ out0_put_3_ptr, int64_t* __restrict__ status_ptr, int* __restrict__ v_ptr, int64_t k) {
   alignas(8) int64_t grid__ptr[2];
   grid__ptr[0] = (min(((k + (int64_t)255) >> (int64_t)8), min((int64_t)1056, (k >> (int64_t)7))) * (int64_t)256);
   grid__ptr[1] = k;
@@ -302,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) histogram_kernel_3(int64_t* __restrict__ i_ptr, int* __restrict__ out0_put_3_ptr, int64_t* __restrict__ status_ptr, int* __restrict__ v_ptr, int64_t k) {
+extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ out0_put_3_ptr, int64_t* __restrict__ status_ptr, int* __restrict__ v_ptr, int64_t k) {
   if (((int64_t)threadIdx.x) < k) {
     int64_t i = ((int64_t)threadIdx.x);
     int64_t condval;
@@ -342,6 +337,22 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_3(int64_t* __
         gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((int64_t)threadIdx.x) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
+    }
+  }
+}
+
+extern "C" __global__ void histogram_kernel_3(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t threads) {
+  if (status_ptr[0] != (int64_t)0) {
+    if (status_ptr[1] != (int64_t)0) {
+      int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
+      status_ptr[2] = i_ptr[p];
+      status_ptr[1] = p;
+    } else {
+      status_ptr[1] = (int64_t)9223372036854775807;
+    }
+    if (threads < (int64_t)0) {
+      status_ptr[3] = k;
+      gs_keep4((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
 }

@@ -1,3 +1,8 @@
+__device__ __forceinline__ void gs_keep5(int64_t* kept, int64_t* record) {
+  if (atomicCAS((unsigned long long*)kept, 0ull, 1ull) == 0)
+    for (int k = 1; k < 5; ++k) kept[k] = record[k];
+}
+
 __device__ __forceinline__ void gs_atomic_add_float32(float* p, float v) {
   atomicAdd((float*)p, (float)v);
 }
@@ -10,17 +15,7 @@ __device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
   atomicMax((long long*)p, v);
 }
 
-extern "C" __global__ void scatter_add_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ status_ptr) {
-  if (status_ptr[1] != (int64_t)0) {
-    int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
-    status_ptr[2] = i_ptr[p];
-    status_ptr[1] = p;
-  } else {
-    status_ptr[1] = (int64_t)9223372036854775807;
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n) {
   if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (k * (int64_t)8)) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     int64_t condval;
@@ -42,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_1(int64_t* 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_2(float* __restrict__ out0_scatter_3_ptr, float* __restrict__ x_ptr, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_1(float* __restrict__ out0_scatter_3_ptr, float* __restrict__ x_ptr, int64_t n) {
   alignas(8) int64_t grid__ptr[2];
   grid__ptr[0] = (max(min(((n + (int64_t)127) >> (int64_t)7), (int64_t)2112), (int64_t)1) * (int64_t)256);
   grid__ptr[1] = (n * (int64_t)2);
@@ -110,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_2(float* __
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_2(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
   if (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0)) {
     alignas(8) int64_t grid__ptr[2];
     grid__ptr[0] = (max(min(((k + (int64_t)31) >> (int64_t)5), min((int64_t)1056, ((k * (int64_t)8) / max((n * (int64_t)16), (int64_t)1)))), (int64_t)1) * (int64_t)256);
@@ -395,7 +390,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_4(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
   if ((((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (k * (int64_t)8)) && (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0))) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     int64_t condval;
@@ -435,6 +430,23 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_4(int64_t* 
         gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
+    }
+  }
+}
+
+extern "C" __global__ void scatter_add_kernel_4(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n, int64_t threads) {
+  if (status_ptr[0] != (int64_t)0) {
+    if (status_ptr[1] != (int64_t)0) {
+      int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
+      status_ptr[2] = i_ptr[p];
+      status_ptr[1] = p;
+    } else {
+      status_ptr[1] = (int64_t)9223372036854775807;
+    }
+    if (threads < (int64_t)0) {
+      status_ptr[3] = k;
+      status_ptr[4] = n;
+      gs_keep5((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
 }

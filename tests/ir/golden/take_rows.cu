@@ -1,3 +1,8 @@
+__device__ __forceinline__ void gs_keep5(int64_t* kept, int64_t* record) {
+  if (atomicCAS((unsigned long long*)kept, 0ull, 1ull) == 0)
+    for (int k = 1; k < 5; ++k) kept[k] = record[k];
+}
+
 __device__ __forceinline__ void gs_stream_16(void* p, uint4 v) {
   __stcs((uint4*)p, v);
 }
@@ -6,17 +11,7 @@ __device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
   atomicMax((long long*)p, v);
 }
 
-extern "C" __global__ void take_rows_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ status_ptr) {
-  if (status_ptr[1] != (int64_t)0) {
-    int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
-    status_ptr[2] = i_ptr[p];
-    status_ptr[1] = p;
-  } else {
-    status_ptr[1] = (int64_t)9223372036854775807;
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(256) take_rows_kernel_1(int64_t* __restrict__ i_ptr, float* __restrict__ out0_take_2_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) take_rows_kernel(int64_t* __restrict__ i_ptr, float* __restrict__ out0_take_2_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n) {
   alignas(8) int64_t grid__ptr[2];
   grid__ptr[0] = (max(min(((k + (int64_t)127) >> (int64_t)7), (int64_t)2112), (int64_t)1) * (int64_t)256);
   grid__ptr[1] = (k * (int64_t)2);
@@ -192,6 +187,23 @@ extern "C" __global__ void __launch_bounds__(256) take_rows_kernel_1(int64_t* __
           }
         }
       }
+    }
+  }
+}
+
+extern "C" __global__ void take_rows_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n, int64_t threads) {
+  if (status_ptr[0] != (int64_t)0) {
+    if (status_ptr[1] != (int64_t)0) {
+      int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
+      status_ptr[2] = i_ptr[p];
+      status_ptr[1] = p;
+    } else {
+      status_ptr[1] = (int64_t)9223372036854775807;
+    }
+    if (threads < (int64_t)0) {
+      status_ptr[3] = k;
+      status_ptr[4] = n;
+      gs_keep5((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
 }
