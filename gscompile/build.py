@@ -18,9 +18,11 @@ import numpy as np
 
 from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
+from gscompile.compiler.cubin import Resources, resources
 from gscompile.compiler.declarations import reference
 from gscompile.compiler.disk_cache import Slot
 from gscompile.compiler.lower import Lowered, Stats, Summary, lower
+from gscompile.compiler.nvcc import compile_cuda
 from gscompile.compiler.prim_func import clamped, with_buffers
 from gscompile.compiler.targets import Target, known_code, resolve
 from gscompile.compiler.targets.freestanding import Freestanding
@@ -30,7 +32,7 @@ from gscompile.deploy.library import Compiled
 from gscompile.errors import ArgumentError, MissingExtraError, TargetError, index_changed
 from gscompile.ir import status
 from gscompile.ir import tir as T
-from gscompile.ir.dims import dim_max
+from gscompile.ir.dims import dim_max, evaluate
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.listing import table
 from gscompile.runtime.background import Inside, interruptible
@@ -151,7 +153,7 @@ class Module(CompiledFunction):
     """A graph compiled for one target: a callable, and what was made.  It may be copied and pickled; it is compiled again then.
 
     Attributes:
-        stats: kernels, workspace and least bytes moved; see :class:`gscompile.compiler.lower.Stats`.
+        stats: kernels, launches, workspace and least bytes moved; see :class:`gscompile.compiler.lower.Stats`.
     """
 
     def __init__(self, recipe: Recipe, summary: Summary, library: Path | None, code: Code | None = None) -> None:
@@ -204,6 +206,8 @@ class Module(CompiledFunction):
     def explain(self, **sizes: int) -> str:
         """Why each kernel is carried out as it is: its rule, and where rules chose by estimated times, facts, estimates, choice.
 
+        On cuda also launches, the least bytes read and written, and where a compiler for CUDA C++ is here :meth:`resources`.
+
         Args:
             sizes: values of symbolic sizes, by name; where they are not given, formulas are printed.
 
@@ -223,7 +227,31 @@ class Module(CompiledFunction):
             given = ", ".join(f"{choice} {value}" for choice, value in self.choices.get(name, {}).items())
             lines.append(f"{name}: {rule}" + f" (given: {given})" * bool(given))
             lines += [indent(d.text(values, threads), "  ") for d in lowered.decisions.get(name, ())]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._explained_launches(values)])
+
+    def _explained_launches(self, sizes: Mapping[str, int]) -> list[str]:
+        """What a GPU launches and moves, and what its kernels take; nothing on a CPU."""
+        s = self.stats
+        if not s.launches:
+            return []
+        known = sizes.keys() == set(self._summary.symbols)
+        read, written = (evaluate(d, sizes) if known else d for d in (s.read_bytes, s.written_bytes))
+        lines = [f"launches: at most {s.launches}; bytes: at least {read} read, {written} written"]
+        try:
+            return [*lines, *(f"{name}: {r}" for name, r in self.resources().items())]
+        except (MissingExtraError, TargetError):  # no compiler here, or none that knows the architecture
+            return lines
+
+    def resources(self) -> Mapping[str, Resources]:
+        """By the name of each kernel that the module has for a GPU: registers, shared memory, occupancy, as machine code for the
+        target's architecture says.  A call launches some of them.
+
+        Raises:
+            TargetError: the target is no GPU, or the compiler here does not know it.
+            MissingExtraError: there is neither nvcc nor NVRTC.
+        """
+        arch = self._recipe.target.facts.arch
+        return resources(compile_cuda(self.source("cuda"), arch, "cubin"), arch)
 
     def source(self, kind: str = "tir") -> str:
         """The code at one stage: ``tir``; ``llvm`` and ``asm`` (of the host part, on cuda); ``cuda`` and ``ptx``.

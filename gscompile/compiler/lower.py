@@ -49,15 +49,23 @@ class Stats:
     Attributes:
         kernels: (name, rule) of the loop nests (llvm) or nests of kernels (cuda) that compute something.
         checks: how many index checks run before them.
+        launches: kernels that a call launches on a GPU, at most, where no nest is empty; 0 on a CPU.
         workspace_bytes: scratch memory of one call; an int, or an expression of symbolic sizes.
-        min_bytes: the least that must move between memory and cores: every output written once, and of every input what its
-            readers need, each byte once.
+        read_bytes, written_bytes: the least that must move between memory and cores: of every input what its readers need, each
+            byte once, and every output written once.
     """
 
     kernels: tuple[tuple[str, str], ...]
     checks: int
+    launches: int
     workspace_bytes: Dim
-    min_bytes: Dim
+    read_bytes: Dim
+    written_bytes: Dim
+
+    @property
+    def min_bytes(self) -> Dim:
+        """The least that must be read and written together."""
+        return self.read_bytes + self.written_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +93,16 @@ class Summary:
             "checks": self.checks,
             "in_place": list(self.in_place.items()),
             "kernels": s.kernels,
-            "sizes": [to_json(d) for d in (self.work, s.workspace_bytes, s.min_bytes)],
+            "launches": s.launches,
+            "sizes": [to_json(d) for d in (self.work, s.workspace_bytes, s.read_bytes, s.written_bytes)],
         }
 
     @staticmethod
     def from_json(found: Any) -> Summary:
         """What :meth:`to_json` gave."""
-        work, workspace, least = map(from_json, found["sizes"])
+        work, *sizes = map(from_json, found["sizes"])
         kernels = tuple((str(name), str(rule)) for name, rule in found["kernels"])
-        stats = Stats(kernels, len(found["checks"]), workspace, least)
+        stats = Stats(kernels, len(found["checks"]), int(found["launches"]), *sizes)
         return Summary(tuple(found["symbols"]), tuple(found["checks"]), dict(found["in_place"]), work, stats)
 
 
@@ -252,6 +261,7 @@ class Lowering:
         self.places: dict[int, Any] = {}
         self.kernels: list[tuple[str, str]] = []
         self.work: Dim = 0
+        self.launches = 0
         self.body: list[Stmt] = []
 
     def parameter(self, name: str, shape: Shape, dtype: DType) -> Buffer:
@@ -275,6 +285,7 @@ class Lowering:
         rule, stmt = schedule(nest, self.context, self.rules)
         self.work += nest.work
         check = nest.check
+        self.launches += T.launches(stmt.stmt if isinstance(stmt, Checked) else stmt)
         if isinstance(stmt, Checked):
             assert check is not None, f"rule {rule} has taken over a check that {nest.name} does not have"
             self.work += check.work
@@ -450,7 +461,7 @@ class Lowering:
         body = T.seq(*self.sizes.bindings(), *places, *stmts)
         func = self.target.adapted(T.prim_func(graph.name, params, body, self.target.device_type))
         functions = {name: self.target.adapted(part) for name, part in parts.functions.items()}
-        stats = Stats(tuple(self.kernels), len(self.checks), self.workspace.used, least_bytes(graph))
+        stats = Stats(tuple(self.kernels), len(self.checks), self.launches, self.workspace.used, *least_bytes(graph))
         values = {id(v): n for n, v in enumerate(self.given.values)}
         inputs = {id(v): n for n, v in enumerate(self.given.inputs)}
         checks = tuple(values[id(self.origin[id(v)])] for v in self.checks)
@@ -531,8 +542,8 @@ def lower(
     return Lowering(graph, target, rules, deterministic, choices or {}, explorer, by_runner).run()
 
 
-def least_bytes(graph: Graph) -> Dim:
-    """The least bytes a run of the graph moves: outputs once, and of each leaf as much as its readers can need."""
+def least_bytes(graph: Graph) -> tuple[Dim, Dim]:
+    """The least bytes that a run of the graph reads, of each leaf as much as its readers can need, and writes, outputs once."""
     reads: dict[int, list[Dim]] = {id(v): [] for v in graph.values if isinstance(v.op, Leaf)}
     for v in graph.outputs:
         if id(v) in reads:
@@ -541,9 +552,9 @@ def least_bytes(graph: Graph) -> Dim:
         for k, a in enumerate(reader.args):
             if id(a) in reads:
                 reads[id(a)].append(product((reader if reader.op.picks(k) else a).shape))
-    moved = [v.type.nbytes for v in graph.outputs]
+    moved = []
     for v in graph.values:
         if found := reads.get(id(v)):
             size = product(v.shape)
             moved.append((size if size in found else dim_min(total(found), size)) * v.dtype.itemsize)
-    return total(moved)
+    return total(moved), total([v.type.nbytes for v in graph.outputs])

@@ -1040,6 +1040,17 @@ def size_of(buf: Buffer) -> Expr:
     return total
 
 
+def launches(s: Stmt) -> int:
+    """The kernels that a statement of the host launches, at most."""
+    if isinstance(s, tirx.SeqStmt):
+        return sum(map(launches, s.seq))
+    if isinstance(s, tirx.For):
+        return 1 if s.kind == tirx.ForKind.THREAD_BINDING else launches(s.body)
+    if isinstance(s, tirx.IfThenElse):
+        return max(launches(s.then_case), 0 if s.else_case is None else launches(s.else_case))
+    return launches(s.body) if isinstance(s, tirx.AttrStmt) else 0
+
+
 def serial_device(
     func: PrimFunc, atomic: Callable[[str, Buffer, list[Expr], Expr], Stmt], backward: bool = False
 ) -> PrimFunc:

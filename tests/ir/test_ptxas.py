@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gscompile as gs
-from gscompile.compiler import nvcc
+from gscompile.compiler import cubin, nvcc
 from tests import cuda
 from tests.ir.ptxas import Resources, ptxas, resources, version
 from tests.ir.test_golden import GRAPHS
@@ -22,14 +22,20 @@ pytestmark = pytest.mark.skipif(
 
 
 @lru_cache(maxsize=1)
-def found() -> dict[tuple[str, str], Resources]:
-    """(kernel, architecture) -> resources."""
+def sources() -> dict[str, str]:
+    """The CUDA source of each graph."""
     sources = {}
     for name, declare in GRAPHS.items():
         b = gs.Builder(name)
         b.output(declare(b))
         sources[name] = b.build({"kind": "cuda", "arch": ARCHS[0]}).source("cuda")
-    joined = cuda.joined(sources)
+    return sources
+
+
+@lru_cache(maxsize=1)
+def found() -> dict[tuple[str, str], Resources]:
+    """(kernel, architecture) -> resources."""
+    joined = cuda.joined(sources())
     return {
         (kernel, arch): r
         for arch in ARCHS
@@ -70,3 +76,15 @@ def test_spills_are_seen() -> None:
     unrolled = source.replace("for (", '_Pragma("unroll") for (')
     r = resources(nvcc.compile_cuda(unrolled, "sm_80", "ptx").decode(), "sm_80")["many"]
     assert r.registers <= 32 and r.spilled > 0
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100"])
+def test_machine_code_says_the_same(arch: str) -> None:
+    joined = cuda.joined(sources())
+    want = resources(nvcc.compile_cuda(joined, arch, "ptx").decode(), arch)
+    got = cubin.resources(nvcc.compile_cuda(joined, arch, "cubin"), arch)
+    assert {k: (r.registers, r.shared_bytes) for k, r in got.items()} == {
+        k: (r.registers, r.shared) for k, r in want.items()
+    }
+    assert {k: r.local_bytes for k, r in got.items()} == {k: r.stack for k, r in want.items()}
+    assert any(r.shared_bytes for r in got.values()) and all(0 < r.occupancy <= 1 for r in got.values())
