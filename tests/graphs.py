@@ -115,21 +115,30 @@ def shape(symbolic: tuple[Any, ...], static: bool = True) -> tuple[Any, ...]:
     return tuple(SIZES.get(d, d) for d in symbolic) if static else symbolic
 
 
-def operators() -> Iterator[gs.Builder]:
-    """Every gather and scatter, with symbolic and with static sizes, under every policy; every dtype of indices."""
-    for name, op in OPERATORS.items():
+def turns(items: Sequence[Any], turn: int, full: bool) -> Sequence[Any]:
+    """All items, or the one whose turn it is."""
+    return items if full else [items[turn % len(items)]]
+
+
+def operators(full: bool = True) -> Iterator[gs.Builder]:
+    """Every gather and scatter, with symbolic and with static sizes, under every policy; every dtype of indices.
+
+    Not ``full``: under one policy each.
+    """
+    for turn, (name, op) in enumerate(OPERATORS.items()):
         for static in (False, True):
             b = gs.Builder(f"{name}_{'static' if static else 'symbolic'}")
             x = b.input("x", shape(op.data, static), "float32")
             i = b.input("i", shape(op.index, static), "int64")
             v = b.input("v", shape(op.points, static), "float32")
-            b.output(*(op.gather(b, x, i, bounds=p) for p in BOUNDS))
-            b.output(*(op.scatter(b, x, i, v, bounds=p) for p in BOUNDS))
+            b.output(*(op.gather(b, x, i, bounds=p) for p in turns(BOUNDS, turn + static, full)))
+            b.output(*(op.scatter(b, x, i, v, bounds=p) for p in turns(BOUNDS, turn + 2 + static, full)))
             yield b
-    for dtype in INDEX_DTYPES:
+    for turn, dtype in enumerate(INDEX_DTYPES):
         b = gs.Builder(f"index_{dtype}")
         x, i, v = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), dtype), b.input("v", ("k", 8), "float32")
-        b.output(*(b.take(x, i, bounds=p) for p in BOUNDS), *(b.put(x, i, v, bounds=p) for p in BOUNDS))
+        b.output(*(b.take(x, i, bounds=p) for p in turns(BOUNDS, turn, full)))
+        b.output(*(b.put(x, i, v, bounds=p) for p in turns(BOUNDS, turn + 1, full)))
         yield b
 
 
@@ -177,25 +186,25 @@ VARIANTS: dict[str, dict[str, bool]] = {
 }
 
 
-def reductions() -> Iterator[gs.Builder]:
-    """Every reduction of every dtype."""
-    for dtype in DTYPES:
-        for variant, options in VARIANTS.items():
+def reductions(full: bool = True) -> Iterator[gs.Builder]:
+    """Every reduction of every dtype, in every variant; not ``full``: in one variant each."""
+    for turn, dtype in enumerate(DTYPES):
+        for k, (variant, options) in enumerate(VARIANTS.items()):
             if variant == "ordered" and dtype not in FLOATS:
                 continue  # integers give the same in any order
             if variant == "unique" and dtype not in ("float16", "float32", "int8", "int64"):
                 continue  # plain stores, one dtype like another
             b = gs.Builder(f"reduce_{dtype}_{variant}")
             x, i, v = b.input("x", ("n", 6), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k", 6), dtype)
-            for r in REDUCTIONS.values():
-                if x.dtype.kind in r.kinds:
+            for place, r in enumerate(REDUCTIONS.values()):
+                if x.dtype.kind in r.kinds and (full or k == (turn + place) % len(VARIANTS)):
                     b.output(b.put(x, i, v, reduction=r.name, bounds="fill", **options))
             yield b
 
 
 def cells() -> Iterator[gs.Builder]:
     """Reductions of points that are single elements, which may meet in few cells."""
-    for dtype in ("bool", "int8", "int64", "float16", "float32", "float64"):
+    for dtype in ("int8", "int64", "float16", "float32"):
         b = gs.Builder(f"cells_{dtype}")
         x, i, v = b.input("x", ("n",), dtype), b.input("i", ("k",), "int32"), b.input("v", ("k",), dtype)
         for r in ("add", "max"):
@@ -245,14 +254,16 @@ def functions() -> Iterator[gs.Builder]:
         yield b
 
 
-def folds() -> Iterator[gs.Builder]:
-    """Every reduction over axes, and scan, of every dtype."""
+def folds(full: bool = True) -> Iterator[gs.Builder]:
+    """Every reduction over axes, and scan, of every dtype; not ``full``: argmax and argmin of float16."""
     for dtype in DTYPES:
         b = gs.Builder(f"folds_{dtype}")
         x = b.input("x", ("n", 6, "m"), dtype)
         names = ["any", "all", "max", "min"] + (["sum", "prod", "mean"] if dtype != "bool" else [])
         b.output(*(getattr(b, name)(x, [1]) for name in names))
-        b.output(b.argmax(x, 2), b.argmin(x, 0, select_last=True), b.max(x))
+        if full or dtype == "float16":
+            b.output(b.argmax(x, 2), b.argmin(x, 0, select_last=True))
+        b.output(b.max(x))
         b.output(b.cumsum(x, 1), b.cumprod(x, 2, exclusive=True, reverse=True), b.cumsum(x, 2, dtype=dtype))
         yield b
 
@@ -287,5 +298,7 @@ def other_dtypes() -> Iterator[gs.Builder]:
         yield b
 
 
-def everything() -> Iterator[gs.Builder]:
-    return chain(operators(), reductions(), cells(), functions(), folds(), moves(), other_dtypes())
+def everything(full: bool = True) -> Iterator[gs.Builder]:
+    """All of the above; not ``full``: fewer pairs of what is combined, and each by itself."""
+    varied = (make(full) for make in (operators, reductions, folds))
+    return chain(*varied, cells(), functions(), moves(), other_dtypes())

@@ -75,15 +75,17 @@ def tree(acc: Sequence[Buffer], merge: Merge, group: Group) -> Stmt:
 
 
 def _shuffles(acc: Sequence[Buffer], merge: Merge, lanes: int) -> Stmt:
-    """Merge the accumulators of neighbours, of pairs of them, and so on."""
-    steps, distance = [], lanes // 2
-    while distance:
-        mine = [T.load(a, ZERO) for a in acc]
-        new = T.lets(
+    """Merge the accumulators of neighbours at half the lanes' distance, then at half of that, and so on.
+
+    A loop: CUDA's compiler unrolls it, and TVM takes seconds to simplify merges of merges.
+    """
+
+    def step(k: Expr) -> Stmt:
+        distance = T.const(lanes // 2, "int32") >> T.cast("int32", k)
+        return T.lets(
             "other",
-            [T.from_lane_below(x, T.const(distance)) for x in mine],
+            [T.from_lane_below(T.load(a, ZERO), distance) for a in acc],
             lambda other: replaced(acc, ZERO, merge([T.load(a, ZERO) for a in acc], other)),
         )
-        steps.append(new)
-        distance //= 2
-    return T.seq(*steps)
+
+    return T.for_(lanes.bit_length() - 1, step, "s")

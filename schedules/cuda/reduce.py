@@ -237,16 +237,16 @@ class _Fold:
 
         def part(p: Expr, number: Expr, lane: Expr, lanes: int, merged: Callable[[list[Buffer]], Stmt | None]) -> Stmt:
             c = coordinates(self.ctx, number, self.nest.shape)
-            begin, end = p * share, T.minimum((p + 1) * share, length)
+            ends = [p * share, T.minimum((p + 1) * share, length)]
 
-            def body(acc: list[Buffer]) -> Stmt:
+            def body(acc: list[Buffer], begin: Expr, end: Expr) -> Stmt:
                 keep = T.seq(
                     *(T.store(r, [p * cells + number], T.load(a, ZERO)) for r, a in zip(rooms, acc, strict=True))
                 )
                 fold = self.steps(acc, c, begin + lane, end, lanes)
                 return T.seq(fold, merged(acc), T.if_(lane == 0, keep) if lanes > 1 else keep)
 
-            return self.folded(lanes, body)
+            return T.registers("end", ends, lambda e: self.folded(lanes, lambda acc: body(acc, *e)))
 
         def split(i: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
             at = [T.quotient(i, T.maximum(cells, T.const(1))), T.remainder(i, T.maximum(cells, T.const(1)))]
