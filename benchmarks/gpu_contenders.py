@@ -1,9 +1,15 @@
-"""What ``benchmarks/gpu.py`` times: gscompile and its peers on a CUDA device, and a rehearsal of that on the CPU."""
+"""What ``benchmarks/gpu.py`` times: gscompile and its peers on a CUDA device, and a rehearsal of that on the CPU.
+
+A contender makes its calls for one set of arrays; :func:`rotating` takes several sets in turn, larger together than the device's
+cache, so that no call finds what the last one has left there.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import itertools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,10 +18,13 @@ from gscompile.bench import compare
 from gscompile.bench.peers import jax as jax_peer
 from gscompile.bench.peers import numpy as numpy_peer
 from gscompile.bench.peers import torch as torch_peer
+from gscompile.bench.peers import torch_compile
 from gscompile.bench.timing import Timer, time_calls
-from gscompile.bench.workload import Arrays, Workload
+from gscompile.bench.workload import Arrays, Workload, numpy_dtype
 from gscompile.build import Module
+from gscompile.frontend.builder import Builder
 
+MOST_SETS = 8  # of arrays
 EMULATED_MOST = 40
 EMULATED_ARCH = "sm_90"
 TRUST = "gscompile, trust"
@@ -28,7 +37,12 @@ class Device(Protocol):
 
     Attributes:
         most: cut the workloads' axes to about that many elements.
+        cache_bytes: of the cache that all its multiprocessors share.
+        inductor: the backend of ``torch.compile``.
     """
+
+    cache_bytes: int
+    inductor: str
 
     @property
     def name(self) -> str: ...
@@ -36,7 +50,7 @@ class Device(Protocol):
     @property
     def most(self) -> int | None: ...
 
-    def build(self, w: Workload, arrays: Arrays, **options: Any) -> Module: ...
+    def compile(self, b: Builder) -> Module: ...
 
     def put(self, x: Any) -> Any:
         """A NumPy array as a PyTorch tensor there."""
@@ -55,15 +69,17 @@ class Gpu:
     """The first CUDA device."""
 
     most = None
+    inductor = "inductor"
 
     def __init__(self) -> None:
         import torch
 
         self.torch = torch
         self.name = torch.cuda.get_device_name(0)
+        self.cache_bytes = int(torch.cuda.get_device_properties(0).L2_cache_size)
 
-    def build(self, w: Workload, arrays: Arrays, **options: Any) -> Module:
-        return w.builder(arrays, **options).build("cuda")
+    def compile(self, b: Builder) -> Module:
+        return b.build("cuda")
 
     def put(self, x: Any) -> Any:
         return torch_peer.tensor(self.torch, x).cuda()
@@ -104,16 +120,18 @@ class Emulated:
 
     name = "emulated"
     most = EMULATED_MOST
+    cache_bytes = 1 << 10
+    inductor = "eager"
 
     def __init__(self) -> None:
         import torch
 
         self.torch = torch
 
-    def build(self, w: Workload, arrays: Arrays, **options: Any) -> Module:
+    def compile(self, b: Builder) -> Module:
         from gscompile.emulation import emulate
 
-        return emulate(w.builder(arrays, **options), EMULATED_ARCH)
+        return emulate(b, EMULATED_ARCH)
 
     def put(self, x: Any) -> Any:
         return torch_peer.tensor(self.torch, x)
@@ -136,10 +154,18 @@ Contender = tuple[Run, Callable[[Any], Any], Callable[[Run], Timer]]
 """(computes the result, brings it to the CPU as a NumPy array, makes a timer)."""
 
 
+def fetched(x: Any) -> Any:
+    """A tensor of the device's as a NumPy array."""
+    import torch
+
+    found = torch_peer.array(torch, x.cpu())
+    return found.view(numpy_dtype("bfloat16")) if x.dtype == torch.bfloat16 else found
+
+
 def ours(device: Device, w: Workload, arrays: Arrays, **options: Any) -> list[Contender]:
     given = [device.put(x) for x in arrays.values()]
-    run = device.build(w, arrays, **options).bind(*given)
-    return [(run, lambda x: x.cpu().numpy(), device.timer)]
+    run = device.compile(w.builder(arrays, symbolic=w.symbolic, **options)).bind(*given)
+    return [(run, fetched, device.timer)]
 
 
 def torch_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
@@ -148,7 +174,47 @@ def torch_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
     torch.set_grad_enabled(False)
     given = {k: device.put(x) for k, x in arrays.items()}
     ways = torch_peer.WAYS[w.kind](torch, given, w.options)
-    return [(run, lambda x: x.cpu().numpy(), device.timer) for run in ways]
+    return [(run, fetched, device.timer) for run in ways]
+
+
+def compiled_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+    """PyTorch, compiled."""
+    import torch
+
+    torch._dynamo.reset()  # it compiles one function only so often
+    given = [device.put(x) for x in arrays.values()]
+    functions = torch_compile._functions(torch, w.options).get(w.kind, [])
+    compiled = [torch.compile(f, dynamic=False, fullgraph=True, backend=device.inductor) for f in functions]
+    return [(lambda f=f: f(*given), fetched, device.timer) for f in compiled]  # type: ignore[misc]
+
+
+def triton_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+    """Kernels as one would write them by hand in Triton, for rows that are taken or added to."""
+    from gpu_triton import ways
+
+    given = {k: device.put(x) for k, x in arrays.items()}
+    return [(run, fetched, device.timer) for run in ways(given, w)]
+
+
+def rotating(runs: Sequence[Run]) -> Run:
+    """Calls each of them in turn."""
+    turns = itertools.cycle(runs)
+    return lambda: next(turns)()
+
+
+def sets(device: Device, moved: int) -> int:
+    """How many sets of arrays are twice as large as the cache."""
+    return min(MOST_SETS, max(1, -(-2 * device.cache_bytes // max(moved, 1))))
+
+
+def absent(name: str, emulated: bool) -> str | None:
+    """Why a contender is not here."""
+    if name in (compare.OURS, TRUST):
+        return None
+    package = PACKAGES.get(name, name)
+    if importlib.util.find_spec(package) is None:
+        return f"{package} is not installed"
+    return "it runs on a GPU only" if emulated and name in ("cupy", "triton") else None
 
 
 def cupy_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
@@ -173,7 +239,10 @@ def jax_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
     """On a stream of JAX's own, which CUDA's events do not see: by the clock, over calls that are queued and then awaited."""
     import jax
 
-    given = {k: jax.numpy.asarray(x.astype(np.int32) if x.dtype == np.int64 else x) for k, x in arrays.items()}
+    jax.config.update("jax_enable_x64", w.dtype in ("float64", "int64"))
+    given = {
+        k: jax.numpy.asarray(x.astype(np.int32) if x.dtype == np.int64 != w.dtype else x) for k, x in arrays.items()
+    }
     compiled = jax.jit(jax_peer.functions(jax, w.options)[w.kind])
 
     def timer(run: Run) -> Timer:
@@ -194,6 +263,9 @@ CONTENDERS: Mapping[str, Callable[[Device, Workload, Arrays], list[Contender]]] 
     compare.OURS: ours,
     TRUST: lambda *args: ours(*args, bounds="trust"),
     "torch": torch_ways,
+    "torch.compile": compiled_ways,
     "jax": jax_ways,
     "cupy": cupy_ways,
+    "triton": triton_ways,
 }
+PACKAGES = {"torch.compile": "torch"}

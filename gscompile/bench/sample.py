@@ -60,20 +60,22 @@ REDUCTIONS = ("update", "add", "add", "max", "min", "mul", "mean")
 # -- drawing
 
 
-def draw(count: int, seed: int) -> list[Description]:
-    """``count`` descriptions; the first n of a seed are the same whatever the count."""
-    return [_one(np.random.default_rng([seed, k]), seed, k) for k in range(count)]
+def draw(count: int, seed: int, least: int = LEAST_BYTES, most: int = MOST_BYTES) -> list[Description]:
+    """``count`` descriptions; the first n of a seed are the same whatever the count.
+
+    Args:
+        least, most: bytes that move.
+    """
+    return [_one(np.random.default_rng([seed, k]), seed, k, least, most) for k in range(count)]
 
 
-def _one(rng: Rng, seed: int, k: int) -> Description:
+def _one(rng: Rng, seed: int, k: int, least: int, most: int) -> Description:
     kind = _pick(rng, list(SHAPES))
     dtype = _pick(rng, list(DTYPES), list(DTYPES.values()))
     if kind == "embedding_bag" and dtype == "uint8":
         dtype = "int8"  # libraries disagree about the dtype of a sum of unsigned numbers
     distribution = _pick(rng, list(DRAWS))
-    found = SHAPES[kind](
-        rng, _log(rng, LEAST_BYTES, MOST_BYTES), np.dtype("uint16" if dtype == "bfloat16" else dtype).itemsize
-    )
+    found = SHAPES[kind](rng, _log(rng, least, most), np.dtype("uint16" if dtype == "bfloat16" else dtype).itemsize)
     reduction = found.get("reduction")
     if reduction == "update":
         distribution = "permutation"  # of duplicates, most peers leave open which one stays

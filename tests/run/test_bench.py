@@ -481,16 +481,42 @@ def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "left out: misbehaves" in capsys.readouterr().err
 
 
-def test_the_gpu_script_runs_to_its_end_without_a_gpu(tmp_path: Path) -> None:
+def rehearsed(tmp_path: Path, *options: str) -> Any:
+    """What the GPU's script writes without a GPU."""
     pytest.importorskip("torch", reason="needs torch: pip install '.[bench]'")
-    script = [sys.executable, "benchmarks/gpu.py", "--emulate", "--no-tests", "--rounds", "1", "nd_points", "index_max"]
+    script = [sys.executable, "benchmarks/gpu.py", "--emulate", "--no-tests", "--rounds", "1", *options]
     done = subprocess.run(script, cwd=ROOT, env={**os.environ, "OUT": str(tmp_path)}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     document = load(tmp_path / "peers.json")
-    assert [r["workload"] for r in document["rows"]] == ["nd_points", "index_max_rows"] and not document["left_out"]
+    assert not document["left_out"] and document["results"]["right"] >= 7 and document["results"]["wrong"] == {}
+    present = {"gscompile", "torch", "torch.compile", "floor"}
     for r in document["rows"]:
-        assert r["wrong"] == r["failed"] == {} and {"gscompile", "torch", "floor"} <= {*r["ms"]} and r["trust_ms"]
+        missing = {"torch.compile"} if r.get("drawn") or r["workload"][0].isdigit() else set()
+        assert present - missing <= {*r["ms"]} and r["trust_ms"] and r["trust_failed"] is None and 1 <= r["sets"] <= 8
+        assert not {"gscompile", "torch", "torch.compile"} & {*r["wrong"], *r["failed"]}, r
+    assert {"cupy", "triton"} <= {*document["absent"]}
     assert "emulated on the CPU" in header(document)
+    return document
+
+
+def test_the_gpu_script_runs_to_its_end_without_a_gpu(tmp_path: Path) -> None:
+    document = rehearsed(tmp_path, "--sample", "0", "nd_points", "index_max")
+    assert [r["workload"] for r in document["rows"]] == ["nd_points", "index_max_rows"]
+
+
+def test_all_of_the_gpu_script(tmp_path: Path) -> None:
+    document = rehearsed(tmp_path, "--sample", "4")
+    names = [r["workload"] for r in document["rows"]]
+    assert names[:18] == [*WORKLOADS] and len(names) == 22
+
+
+def test_the_gpu_script_ends_in_time(tmp_path: Path) -> None:
+    """Nothing is begun for which no time is left, and that is said."""
+    pytest.importorskip("torch", reason="needs torch: pip install '.[bench]'")
+    script = [sys.executable, "benchmarks/gpu.py", "--emulate", "--no-tests", "--budget", "0.01"]
+    done = subprocess.run(script, cwd=ROOT, env={**os.environ, "OUT": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "no time was left" in done.stdout and "the rest: no time was left" in done.stdout
 
 
 # -- drawings and the page --------------------------------------------------------------------------------------------
