@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -287,3 +289,36 @@ def test_nvcc_without_a_folder_for_temporary_files(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(nvcc, "_nvrtc", lambda: ("library", ()))
     monkeypatch.setattr(nvcc, "_run_nvrtc", lambda library, include, source, arch, format: b"by NVRTC")
     assert nvcc.compile_cuda("", "sm_80", "ptx") == b"by NVRTC"
+
+
+ONLY_A_DRIVER = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])  # the driver
+from gscompile.compiler import nvcc
+nvcc._nvcc = lambda: None
+import gscompile as gs, tvm_ffi
+b = gs.Builder("net")
+b.output(b.take(b.input("x", ("n", 4), "float32"), b.input("i", ("k",), "int64")))
+for arch in ("sm_80", "sm_90", "sm_100"):
+    m = b.build({"kind": "cuda", "arch": arch})
+    assert f".target {arch}" in m.source("ptx") and m.resources()
+b.build({"kind": "cuda", "arch": "sm_80"}).export(sys.argv[2], arch=["sm_80", "sm_90"])
+print(tvm_ffi.get_global_func("device_api.cuda", allow_missing=True) is not None)
+"""
+
+
+@pytest.mark.skipif(
+    nvcc._nvrtc() is None or not nvcc._find("*/lib*/libcudart.so.*"), reason="NVIDIA's wheels are not here: '.[cuda]'"
+)
+def test_the_wheels_suffice_where_there_is_only_a_driver(tmp_path: Path) -> None:
+    """No nvcc, and nothing in the environment: NVRTC compiles, and TVM's CUDA runtime finds its libcudart."""
+    wanted = "cuDeviceGetName cuFuncSetAttribute cuGetErrorName cuGetErrorString cuLaunchKernelEx cuModuleGetFunction "
+    wanted += "cuModuleLoadData cuModuleUnload cuTensorMapEncodeTiled"
+    source, driver = tmp_path / "driver.c", tmp_path / "libcuda.so.1"
+    source.write_text("".join(f"int {name}(void) {{ return 100; }}\n" for name in wanted.split()))
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", source, "-o", driver], check=True)
+    env = {k: v for k, v in os.environ.items() if k in ("HOME", "PYTHONPATH", "TMPDIR")} | {"PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", ONLY_A_DRIVER, str(driver), str(tmp_path / "net.so")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip() == "True" and (tmp_path / "net.so").exists()
