@@ -96,9 +96,9 @@ def _plain(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
     if name.startswith(STREAM):
         return T.store_vector(buf, at[-1], T.reinterpreted(value))
     if name.startswith(VECTOR):
-        values, _ = T.addressed(value)
+        values, (begin,) = T.addressed(value)
         several = [[*at[:-1], at[-1] + k] for k in range(int(name.removeprefix(VECTOR)))]
-        return T.seq(*(T.store(buf, c, T.load(buf, *c) + T.load(values, T.const(k))) for k, c in enumerate(several)))
+        return T.seq(*(T.store(buf, c, T.load(buf, *c) + T.load(values, begin + k)) for k, c in enumerate(several)))
     if name.startswith(KEEP):
         record, _ = T.addressed(value)
         numbers = [T.const(k) for k in range(int(name.removeprefix(KEEP)))]

@@ -111,8 +111,8 @@ def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
     )
 
 
-def add_vector(buf: Buffer, at: list[Expr], values: Buffer, n: int) -> Stmt:
-    """Add n float32 neighbours, 2 or 4, in ``values`` to those from ``buf[at]`` on, which n * 4 divides the address of.
+def add_vector(buf: Buffer, at: list[Expr], values: Buffer, n: int, begin: int = 0) -> Stmt:
+    """Add n float32 neighbours, 2 or 4, from ``values[begin]`` on to those from ``buf[at]`` on; n * 4 divides both addresses.
 
     One access from compute capability 9.0 on, ``red.global.add.v4.f32``; n atomics before.
     """
@@ -126,7 +126,7 @@ def add_vector(buf: Buffer, at: list[Expr], values: Buffer, n: int) -> Stmt:
         f"#endif\n"
         f"}}\n"
     )
-    return T.evaluate(T.device_call(name, T.address_of(buf, *at), T.address_of(values, T.const(0)), source=source))
+    return T.evaluate(T.device_call(name, T.address_of(buf, *at), T.address_of(values, T.const(begin)), source=source))
 
 
 def widened(dtype: DType) -> DType:

@@ -1,10 +1,13 @@
 """What the cuda rules leave open.  None of the defaults has been measured; see ``numbers.py``."""
 
 from gscompile.schedules.choices import Choice
-from gscompile.schedules.cuda.numbers import THREADS_PER_BLOCK
+from gscompile.schedules.cuda.numbers import IN_FLIGHT, THREADS_PER_BLOCK
 
 BLOCK = Choice("block", (64, 128, THREADS_PER_BLOCK, 512, 1024), THREADS_PER_BLOCK)
 """Threads of a thread block."""
 
 ACCESS = Choice("access", (4, 8, 16), 16)
 """Bytes that a thread moves at once, at most."""
+
+RUN = Choice("run", (1, 2, IN_FLIGHT, 8), IN_FLIGHT)
+"""Rows that follow each other which a thread adds, those of one cell together."""

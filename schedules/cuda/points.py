@@ -73,6 +73,16 @@ def point_at(nest: ScatterNest, axes: Sequence[Place], at: list[Expr], number: E
     return Point(number, grid, window, storage(nest.cell(starts, grid, window))), ok
 
 
+def where(ok: Expr | None, value: Expr, otherwise: Expr) -> Expr:
+    """A value that is computed where a condition holds (None: always), and otherwise another."""
+    return value if ok is None else T.if_then_else(ok, value, otherwise)
+
+
+def harmless(value: Expr) -> bool:
+    """Whether a point's value may be read whatever its index is, and so need not wait for it."""
+    return not any(T.loads_of(x) for _, _, at in T.reads(value) for x in at)
+
+
 def slice_shape(nest: ScatterNest) -> Shape:
     """Extents of a tensor with one element for all the cells that the same slices hit: 1 along covered axes."""
     axes = nest.covered

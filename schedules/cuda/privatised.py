@@ -28,7 +28,7 @@ from gscompile.schedules.cuda.check import checked, guarded, test, valid
 from gscompile.schedules.cuda.choices import BLOCK
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
 from gscompile.schedules.cuda.numbers import IN_FLIGHT, POINTS_PER_CELL, PRIVATE_BLOCKS, PRIVATE_BYTES
-from gscompile.schedules.cuda.points import Point, extents, point_at, slice_axes, slice_of, slice_shape
+from gscompile.schedules.cuda.points import Point, extents, harmless, point_at, slice_axes, slice_of, slice_shape, where
 from gscompile.schedules.cuda.scatter import AtomicScatter
 from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Checked, Context
@@ -153,10 +153,8 @@ class _Private(AtomicScatter):
             takes = [T.all_of([valid(self.nest.check, p.grid) if self.nest.check else None, ok]) for p, ok in at]
             places = [T.cast("int32", ravel(cells.place(p), cells.shape or (1,), sizes)) for p, _ in at]
             values = [cells.value(p) for p, _ in at]
-            places = [_where(ok, x, T.const(-1, "int32")) for x, ok in zip(places, takes, strict=True)]
-            values = [
-                x if _harmless(x) else _where(ok, x, cells.neutral[0]) for x, ok in zip(values, takes, strict=True)
-            ]
+            places = [where(ok, x, T.const(-1, "int32")) for x, ok in zip(places, takes, strict=True)]
+            values = [x if harmless(x) else where(ok, x, cells.neutral[0]) for x, ok in zip(values, takes, strict=True)]
 
             def combine(place: list[Expr], value: list[Expr]) -> Stmt:
                 adds = [atomic(cells.op, private, [x], v) for x, v in zip(place, value, strict=True)]
@@ -198,15 +196,6 @@ class _Private(AtomicScatter):
 
         most = T.minimum(T.const(PRIVATE_BLOCKS), enough)
         return strided(ctx, points, lambda i: several([i]), several, IN_FLIGHT, dtype, blocks=most, within=within)
-
-
-def _where(ok: Expr | None, value: Expr, otherwise: Expr) -> Expr:
-    return value if ok is None else T.if_then_else(ok, value, otherwise)
-
-
-def _harmless(value: Expr) -> bool:
-    """Whether a point's value may be read whatever its index is, and so need not wait for it."""
-    return not any(T.loads_of(x) for _, _, at in T.reads(value) for x in at)
 
 
 def _bits(value: float, dtype: DType) -> int:

@@ -11,7 +11,6 @@ All start by copying base to the output (skipped in place) and differ in how poi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,11 +22,12 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.cuda.atomics import add_vector, atomic, atomic_name, widened
+from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.map import fill_cells
 from gscompile.schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
+from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.vectors import store_run, vector_length
 from gscompile.schedules.loops import ravel, storage
 from gscompile.schedules.rule import Checked, Context
@@ -158,8 +158,7 @@ def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[
 class Atomics:
     """Any reduction; the totals are the output itself where its dtype has atomics, else a wider scratch tensor.
 
-    Rows of float32 are added by 16 bytes at a time (:func:`add_vector`): per 16 bytes of src, as many read and added, 8 / (units
-    of a row) of an index, and about 25 instructions.  Other points are added one by one.
+    Rows are added as :mod:`gscompile.schedules.cuda.runs` says, other points one by one.
     """
 
     name = "atomics"
@@ -213,34 +212,8 @@ class AtomicScatter:
 
     def all_added(self) -> Stmt:
         """Every point is added."""
-        n = self.neighbours()
-        return over_points(self.nest, self.ctx, self.add if n == 1 else lambda p: self.add_several(p, n), vector=n)
-
-    def neighbours(self) -> int:
-        """How many points one access adds: float32 neighbours along a window that is innermost in points and output."""
-        nest, m = self.nest, self.nest.op.addressing.map
-        last = m.sources[-1] if m.sources else None
-        if self.wide.name != "float32" or atomic_name(nest.op.reduction, nest.dtype) != "add":
-            return 1
-        if not isinstance(last, Window) or m.layout[-1] != ("window", last.window):
-            return 1
-        width, pitch = nest.window[last.window], nest.shape[-1]
-        if not isinstance(width, int) or not isinstance(pitch, int):
-            return 1
-        return math.gcd(4, width, pitch)
-
-    def add_several(self, p: Point, n: int) -> Stmt:
-        """Add n neighbours: 16 bytes of src read by 16 bytes of red, where it was 4 by 4."""
-        _, last = self.nest.op.addressing.map.layout[-1]
-        values = T.buffer("values", [n], "float32", align=4 * n, scope="local")
-
-        def one(q: Expr) -> Stmt:
-            beside = [x + q if k == last else x for k, x in enumerate(p.window)]
-            return T.store(values, [q], cast(self.nest.src(p.grid, beside), self.nest.dtype, self.wide))
-
-        # of 16-bit floats TVM has no conversions of vectors
-        fill = T.vectorized(n, one, "q") if self.nest.dtype.name == "float32" else T.for_(n, one, "q")
-        return T.seq(T.allocate(values), fill, add_vector(self.totals, p.cell, values, n))
+        rows = RowsAdded.of(self.nest, self.ctx, self.totals, self.wide, self.value)
+        return over_points(self.nest, self.ctx, self.add) if rows is None else rows.statement()
 
     def value(self, p: Point) -> Expr:
         return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)

@@ -79,3 +79,30 @@ def test_a_bad_index_of_few_cells_is_named(tmp_path: Path) -> None:
     with pytest.raises(gs.BoundsError) as e:
         module(i, np.ones(900, "int32"))
     assert (e.value.position, e.value.value) == ((77,), -41)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reduction"), [("float32", "add"), ("int64", "max"), ("int32", "add"), ("float16", "add")]
+)
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "equal"])
+def test_rows_of_one_cell_that_follow_each_other_are_added_once(
+    tmp_path: Path, dtype: str, reduction: str, order: str
+) -> None:
+    """Of 4 rows, those that a thread takes; 1,003 of them, so that the last thread has fewer."""
+    n, k, width = 300, 1003, 8
+    rng = np.random.default_rng(2)
+    i = rng.integers(0, n, k)
+    i = {"sorted": np.sort(i), "shuffled": i, "equal": np.full(k, 7)}[order]
+    v = rng.integers(-9, 9, (k, width)).astype(dtype)
+    want = np.zeros((n, width), dtype)
+    {"add": np.add, "max": np.maximum}[reduction].at(want, i, v)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x = b.input("x", ("n", width), dtype)
+        return b.put(x, b.input("i", ("k",), "int64"), b.input("v", ("k", width), dtype), reduction=reduction)
+
+    found = launches(tmp_path, declare, want, np.zeros((n, width), dtype), i, v)
+    runs = sum(len([0, *np.flatnonzero(np.diff(i[q : q + 4]))]) for q in range(0, k, 4))
+    lanes = 1 if dtype.startswith("float") else 4  # sm_90 adds 16 bytes at once
+    assert atomics(found) == runs * width // 4 * lanes
+    assert order != "equal" or runs == -(-k // 4)

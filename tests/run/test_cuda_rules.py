@@ -466,12 +466,12 @@ def test_rows_are_added_by_several(width: int, pitch: int, dtype: str, several: 
     messages = rows * b.input("w", ("e", 1), dtype)
     window = gs.IndexMap((gs.Indexed(0), gs.Window(0)), (("index", 0), ("window", 0)), window_sizes=(width,))
     b.output(
-        b.scatter_map(b.zeros((11, pitch), dtype), b.input("i", ("e",), "int64"), messages, window, reduction="add")
+        b.scatter_map(b.zeros((9000, pitch), dtype), b.input("i", ("e",), "int64"), messages, window, reduction="add")
     )
     seed = rng(width)
     x, w = (seed.integers(-9, 9, s).astype(dtype) for s in ((7, width), (300, 1)))
-    j, i = seed.integers(-9, 9, 300, "int32"), seed.integers(0, 11, 300)
-    want = np.zeros((11, pitch), dtype)
+    j, i = seed.integers(-9, 9, 300, "int32"), seed.integers(0, 11, 300) * 800
+    want = np.zeros((9000, pitch), dtype)
     np.add.at(want[:, :width], i, np.where(((j >= -7) & (j < 7))[:, None], x[j % 7], 0) * w)
     assert_same(emulate(b)(x=x, w=w, i=i, j=j), want, signed_zero=False)
     names = set(re.findall(r"gs_atomic_add_float32(x\d)?\(", b.build({"kind": "cuda", "arch": "sm_90"}).source("cuda")))

@@ -88,17 +88,84 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_2(int64_t* __r
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_put_3_ptr, float* __restrict__ v_ptr) {
-  if (((int)threadIdx.x) < 14) {
+  if (((int)threadIdx.x) < 4) {
     int i = ((int)threadIdx.x);
-    alignas(16) float values_ptr[4];
-    *(float4*)(values_ptr + 0) = *(float4*)(v_ptr + (((int)threadIdx.x) * 4));
+    alignas(8) int64_t cell__ptr[4];
     int64_t condval;
-    if (i_ptr[(((int)threadIdx.x) >> 1)] < (int64_t)0) {
-      condval = (i_ptr[(((int)threadIdx.x) >> 1)] + (int64_t)9);
+    if (i_ptr[((((int)threadIdx.x) >> 1) * 4)] < (int64_t)0) {
+      condval = (i_ptr[((((int)threadIdx.x) >> 1) * 4)] + (int64_t)9);
     } else {
-      condval = i_ptr[(((int)threadIdx.x) >> 1)];
+      condval = i_ptr[((((int)threadIdx.x) >> 1) * 4)];
     }
-    gs_atomic_add_float32x4((&(out0_put_3_ptr[((condval * (int64_t)8) + ((((int64_t)((int)threadIdx.x)) & (int64_t)1) * (int64_t)4))])), (&(values_ptr[0])));
+    cell__ptr[0] = ((condval * (int64_t)8) + ((((int64_t)((int)threadIdx.x)) & (int64_t)1) * (int64_t)4));
+    int64_t condval_1;
+    if (i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 1)] < (int64_t)0) {
+      condval_1 = (i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 1)] + (int64_t)9);
+    } else {
+      condval_1 = i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 1)];
+    }
+    cell__ptr[1] = ((condval_1 * (int64_t)8) + ((((int64_t)((int)threadIdx.x)) & (int64_t)1) * (int64_t)4));
+    int64_t condval_2;
+    if (i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 2)] < (int64_t)0) {
+      condval_2 = (i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 2)] + (int64_t)9);
+    } else {
+      condval_2 = i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 2)];
+    }
+    cell__ptr[2] = ((condval_2 * (int64_t)8) + ((((int64_t)((int)threadIdx.x)) & (int64_t)1) * (int64_t)4));
+    int64_t condval_3;
+    if (((int64_t)((int)threadIdx.x)) < (int64_t)2) {
+      int64_t condval_4;
+      if (i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 3)] < (int64_t)0) {
+        condval_4 = (i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 3)] + (int64_t)9);
+      } else {
+        condval_4 = i_ptr[(((((int)threadIdx.x) >> 1) * 4) + 3)];
+      }
+      condval_3 = ((condval_4 * (int64_t)8) + (((int64_t)((int)threadIdx.x)) * (int64_t)4));
+    } else {
+      condval_3 = (int64_t)-1;
+    }
+    cell__ptr[3] = condval_3;
+    int64_t cell0 = cell__ptr[0];
+    int64_t cell1 = cell__ptr[1];
+    int64_t cell2 = cell__ptr[2];
+    int64_t cell3 = cell__ptr[3];
+    alignas(16) float values_ptr[16];
+    *(float4*)(values_ptr + 0) = *(float4*)(v_ptr + (((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)));
+    *(float4*)(values_ptr + 4) = *(float4*)(v_ptr + ((((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)) + 8));
+    *(float4*)(values_ptr + 8) = *(float4*)(v_ptr + ((((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)) + 16));
+    if (((int)threadIdx.x) < 2) {
+      *(float4*)(values_ptr + 12) = *(float4*)(v_ptr + ((((int)threadIdx.x) * 4) + 24));
+    }
+    if ((int64_t)0 <= cell0) {
+      if (cell0 == cell1) {
+        for (int k = 0; k < 4; ++k) {
+          values_ptr[(k + 4)] = (values_ptr[k] + values_ptr[(k + 4)]);
+        }
+      } else {
+        gs_atomic_add_float32x4((&(out0_put_3_ptr[cell0])), (&(values_ptr[0])));
+      }
+    }
+    if ((int64_t)0 <= cell1) {
+      if (cell1 == cell2) {
+        for (int k_1 = 0; k_1 < 4; ++k_1) {
+          values_ptr[(k_1 + 8)] = (values_ptr[(k_1 + 4)] + values_ptr[(k_1 + 8)]);
+        }
+      } else {
+        gs_atomic_add_float32x4((&(out0_put_3_ptr[cell1])), (&(values_ptr[4])));
+      }
+    }
+    if ((int64_t)0 <= cell2) {
+      if (cell2 == cell3) {
+        for (int k_2 = 0; k_2 < 4; ++k_2) {
+          values_ptr[(k_2 + 12)] = (values_ptr[(k_2 + 8)] + values_ptr[(k_2 + 12)]);
+        }
+      } else {
+        gs_atomic_add_float32x4((&(out0_put_3_ptr[cell2])), (&(values_ptr[8])));
+      }
+    }
+    if ((int64_t)0 <= cell3) {
+      gs_atomic_add_float32x4((&(out0_put_3_ptr[cell3])), (&(values_ptr[12])));
+    }
   }
 }
 

@@ -1,0 +1,136 @@
+"""Scatters of rows: points that follow each other and meet in a cell are combined in registers, then added once.
+
+A thread takes ``RUN`` rows that follow each other, at one place of their width: it reads their indices, then their values, then
+merges each value into the next one's where both go to the same cell, and adds what is left.  Rows whose indices are sorted, or
+often the same, then take an atomic for each run instead of each row, and nothing need be promised or sorted for it; others take
+one each, and a comparison.
+
+Per 16 bytes of src: as many read, and added once per run of at most ``RUN`` rows; 8 / (units of a row) of an index, and about 27
+instructions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, ceildiv
+from gscompile.ir.index_map import Window
+from gscompile.ir.ops.scattering import ScatterNest
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DType
+from gscompile.schedules.cuda.atomics import PLAIN, add_vector, atomic, atomic_name
+from gscompile.schedules.cuda.check import test, valid
+from gscompile.schedules.cuda.choices import RUN
+from gscompile.schedules.cuda.launch import over
+from gscompile.schedules.cuda.points import Point, extents, harmless, point_at, where
+from gscompile.schedules.loops import by_number, ravel
+from gscompile.schedules.rule import Context
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAdded:
+    """Rows of points that are combined with totals by atomics.
+
+    Attributes:
+        totals: what they are combined with, of dtype ``wide``.
+        value: a point -> what it brings, of that dtype.
+        n: neighbours of a row that a thread takes at once: float32 that one access adds, or 1.
+        run: rows that it takes.
+    """
+
+    nest: ScatterNest
+    ctx: Context
+    totals: Buffer
+    wide: DType
+    value: Callable[[Point], Expr]
+    n: int
+    run: int
+
+    @staticmethod
+    def of(
+        nest: ScatterNest, ctx: Context, totals: Buffer, wide: DType, value: Callable[[Point], Expr]
+    ) -> RowsAdded | None:
+        """None where points do not come in rows."""
+        m, r = nest.op.addressing.map, nest.op.reduction
+        if not nest.grid or not m.layout or m.layout[-1][0] != "window":
+            return None
+        run = ctx.choose(RUN) if r.associative and r.commutative else 1
+        last, n = m.sources[-1] if m.sources else None, 1
+        if wide.name == "float32" and atomic_name(r, nest.dtype) == "add" and isinstance(last, Window):
+            width, pitch = nest.window[last.window], nest.shape[-1]
+            if m.layout[-1] == ("window", last.window) and isinstance(width, int) and isinstance(pitch, int):
+                n = math.gcd(4, width, pitch)
+        return RowsAdded(nest, ctx, totals, wide, value, n, run)
+
+    def statement(self) -> Stmt:
+        """The kernel."""
+        layout = self.nest.op.addressing.map.layout
+        box: list[Dim] = list(extents(self.nest, layout))
+        along = max(k for k, (kind, _) in enumerate(layout) if kind == "index")
+        rows, box[along] = box[along], ceildiv(box[along], self.run)
+        box[-1] = box[-1] // self.n
+        return over(self.ctx, tuple(box), lambda c, i: self.thread(c, i, along, self.ctx.sizes(rows)))
+
+    def thread(self, c: list[Expr], number: Expr, along: int, rows: Expr) -> Stmt:
+        """What a thread does for rows that follow each other on an axis of so many."""
+        nest, ctx, layout = self.nest, self.ctx, self.nest.op.addressing.map.layout
+        first = c[along] * self.run
+        inside = [None if self.run == 1 else first + q < rows for q in range(self.run)]
+        points, cells, tests = [], [], []
+        for q, here in enumerate(inside):
+            at = [first + q if k == along else x for k, x in enumerate(c)]
+            at[-1] = at[-1] * self.n
+            point, ok = point_at(nest, layout, at, number)
+            taken = T.all_of([valid(nest.check, point.grid) if nest.check else None, ok])
+            # not -1 as well: of two choices with the same alternative TVM makes one, and reads what both need before it
+            place = where(taken, ravel(point.cell, nest.shape, ctx.sizes), T.const(-2))
+            cells.append(where(here, place, T.const(-1)))
+            points.append(point)
+            report = test(nest.check, point.grid, ctx)
+            tests.append(None if report is None else T.if_(here, report))
+        values = T.buffer("values", [self.run * self.n], self.wide.tir, align=4 * max(self.n, 2), scope="local")
+
+        def added(cell: list[Expr]) -> Stmt:
+            reads = [
+                T.if_(here if harmless(self.value(p)) else x >= 0, self.read(p, values, q))
+                for q, (p, x, here) in enumerate(zip(points, cell, inside, strict=True))
+            ]
+            adds = [self.add(cell, values, q) for q in range(self.run)]
+            return T.seq(T.allocate(values), *reads, *adds)
+
+        return T.seq(*tests, T.registers("cell", cells, added))
+
+    def read(self, p: Point, values: Buffer, q: int) -> Stmt:
+        """A row's values."""
+        _, last = self.nest.op.addressing.map.layout[-1]
+
+        def one(k: Expr) -> Stmt:
+            window = [x + k if w == last else x for w, x in enumerate(p.window)]
+            return T.store(values, [k + q * self.n], self.value(Point(p.number, p.grid, window, p.cell)))
+
+        if self.n == 1:
+            return one(T.const(0))
+        # of 16-bit floats TVM has no conversions of vectors
+        loop = T.vectorized if self.nest.dtype.name == "float32" else T.for_
+        return loop(self.n, one, "k")
+
+    def add(self, cell: list[Expr], values: Buffer, q: int) -> Stmt:
+        """A row's values go to the next row's, or to memory."""
+        op, at = atomic_name(self.nest.op.reduction, self.nest.dtype), by_number(cell[q], self.nest.shape)
+        mine = q * self.n
+        if self.n > 1:
+            add = add_vector(self.totals, at, values, self.n, mine)
+        else:
+            add = atomic(op, self.totals, at, T.load(values, T.const(mine)))
+        if q + 1 < self.run:
+
+            def merge(k: Expr) -> Stmt:
+                old, new = T.load(values, k + mine), T.load(values, k + (mine + self.n))
+                return T.store(values, [k + (mine + self.n)], PLAIN[op](self.wide, old, new))
+
+            merged = T.for_(self.n, merge, "k") if self.n > 1 else merge(T.const(0))
+            add = T.if_(cell[q] == cell[q + 1], merged, add)
+        return T.if_(cell[q] >= 0, add)
