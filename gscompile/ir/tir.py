@@ -920,6 +920,16 @@ def cuda_exists() -> bool:
     return bool(tvm.cuda(0).exist)
 
 
+def on_cuda(x: Any) -> Any:
+    """A NumPy array's copy on the first cuda device."""
+    return tvm.runtime.tensor(x, device=tvm.cuda(0))
+
+
+def synchronize_cuda() -> None:
+    """Wait for all that was launched on the first cuda device's default stream."""
+    tvm.cuda(0).sync()
+
+
 def load_cuda_runtime(libcudart: Sequence[Path]) -> None:
     """Load TVM's CUDA runtime if ``import tvm`` could not because the system has no libcudart, with the first that fits."""
     if tvm_ffi.get_global_func("device_api.cuda", allow_missing=True) is not None:

@@ -19,6 +19,7 @@ class Trial:
     Attributes:
         choices: by the name of a nest, what it chose other than by default.
         state: ``ok``; ``same``: its code is another's; ``pruned`` after one call; ``wrong``; ``crashed``; ``hung``; ``failed``.
+            For a GPU that is not here: ``right``: its result is the default's on the CPU; ``built``: it was compiled only.
         ms, default_ms: medians of a call's milliseconds, measured in turns; 0 where there is none.
         ratio: how many times as fast as the default.
         why: what went wrong.
@@ -82,6 +83,8 @@ class Tuned:
             states[t.state] = states.get(t.state, 0) + 1
         counts = ", ".join(f"{n} {state}" for state, n in states.items()) or "none"
         head = f"{self.job.graph.name}: {len(self.trials)} trials ({counts}) in {self.seconds:.1f} s"
+        if not self.job.measured:
+            return f"{head}\nnothing was measured: that needs a GPU"
         if not self.choices:
             return f"{head}\nnothing is faster than the default ({self.default_ms:.4g} ms) by more than noise"
         lines = [f"  {nest}: " + ", ".join(f"{n} = {v}" for n, v in c.items()) for nest, c in self.choices.items()]

@@ -19,7 +19,7 @@ import numpy as np
 from gscompile.build import Module
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database, Key, Record, key_of, named, numbered
-from gscompile.errors import ArgumentError, TargetError
+from gscompile.errors import ArgumentError
 from gscompile.frontend.builder import Builder
 from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import available_cores, get_num_threads
@@ -66,7 +66,8 @@ def tune(
 
     Args:
         source: what to tune.
-        target: ``"llvm"``, or attributes of a CPU target that runs here.
+        target: ``"llvm"``, or attributes of a CPU target that runs here; or ``"cuda"``.  Without a GPU its candidates are
+            compiled, and compared with the default on the CPU; nothing is measured or kept then, and the result says so.
         indices: how indices are distributed: ``uniform`` (by default), ``zipf:1.1``, ``sorted``, ``permutation``, ``blocked:64``,
             ``constant``, ``runs:32``; for all inputs that index others, or by name of an input.  There also an array, or a file:
             ``FILE.npy``, ``FILE.npz:NAME``, ``FILE.parquet:COLUMN``.
@@ -82,8 +83,8 @@ def tune(
         report: a page of HTML to write: trials over time, what each choice contributes, the winner's TIR beside the default's.
 
     Raises:
-        ArgumentError: indices, sizes or options make no sense, or the graph cannot be called.  TargetError: the target is no CPU
-        that runs here.  MissingExtraError: the extra ``tune`` is not installed.
+        ArgumentError: indices, sizes or options make no sense, or the graph cannot be called.  DeviceError: the target is a CPU
+        that cannot run here.  MissingExtraError: the extra ``tune`` is not installed.
     """
     graph = (
         source.graph()
@@ -97,9 +98,8 @@ def tune(
     if type(trials) is not int or trials < 0:
         raise ArgumentError(f"tune: trials is an int that is not negative; got {trials!r}")
     found = resolve(target)
-    if found.device != "cpu":
-        raise TargetError(f"tune: candidates for {found} are not measured yet: use target='llvm'")
-    found.require_device("tune")
+    if not found.by_driver:
+        found.require_device("tune")
     specs = specs_of(graph, indices)
     known = sizes_of(graph, sizes, specs)
     threads = get_num_threads()
@@ -255,7 +255,7 @@ class _Run:
 
     def note(self, kind: str, t: Trial) -> None:
         """Add a record to the database, if there is one."""
-        if self.database is not None:
+        if self.database is not None and self.job.measured:
             choices, text = numbered(self.job.graph, t.choices), str(self.job.graph)
             record = Record(kind, self.key, choices, t.state, t.ms, t.default_ms, t.ratio, t.why, text, clock.time())
             self.database.append(record)
@@ -271,6 +271,8 @@ class _Run:
 
     def result(self, measurer: Process, interrupted: bool) -> Tuned:
         """The best, measured again on fresh arrays in turns with the default."""
+        if not self.job.measured:
+            self.default_ms = 0.0
         ranked = sorted((t for t in self.trials if t.state == "ok" and t.ratio > 1), key=lambda t: -t.ratio)[:AGAIN]
         winner, noise = Trial({}, "ok", self.default_ms, self.default_ms, 1.0), 0.0
         if ranked:

@@ -11,17 +11,19 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from gscompile.bench.timing import interleaved, time_calls, timer
+from gscompile.bench.timing import Timer, interleaved, timer
 from gscompile.bench.workload import TOLERANCE, relative_error
 from gscompile.build import Module, Recipe, made
+from gscompile.compiler import nvcc
 from gscompile.compiler.targets import Target
-from gscompile.errors import GSError
+from gscompile.emulation import EmulatedCuda
+from gscompile.errors import ArgumentError, GSError
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import set_num_threads
@@ -55,6 +57,16 @@ class Job:
 
     def recipe(self, choices: Choices) -> Recipe:
         return Recipe(self.graph, self.rules, self.deterministic, self.target, choices)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether its kernels are a GPU's."""
+        return self.target.by_driver
+
+    @property
+    def measured(self) -> bool:
+        """Whether calls can be made here, and so be timed."""
+        return not self.on_gpu or T.cuda_exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,22 +154,35 @@ class Worker:
         return Answer("ok", code=code)
 
     def prepare(self, seed: int) -> Answer:
-        self.inputs = arrays(self.job.graph, self.job.specs, self.job.sizes, seed)
+        self.inputs = [self.put(x) for x in arrays(self.job.graph, self.job.specs, self.job.sizes, seed)]
         self.default, outs = self.bound({})
-        self.want = [np.array(o) for o in outs]
+        self.want = [np.array(o) for o in self.fetched(outs)]
+        time = self.timer(self.default)
         for _ in range(2):
-            self.default_ms = time_calls(self.default, 1)
+            self.default_ms = time(1)
         calls = max(1, int(SLICE_MS / max(self.default_ms, 1e-4)))
-        self.default_ms = float(np.median([time_calls(self.default, calls) for _ in range(3)]))
+        self.default_ms = float(np.median([time(calls) for _ in range(3)]))
         return Answer("ok", default_ms=self.default_ms)
+
+    def put(self, x: Any) -> Any:
+        """A NumPy array where calls take it."""
+        return x
+
+    def fetched(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """Results as NumPy arrays."""
+        return outs
+
+    def timer(self, run: Callable[[], Any]) -> Timer:
+        """What times a call."""
+        return timer(run)
 
     def measure(self, choices: Choices) -> Answer:
         run, outs = self.bound(choices)
-        if (wrong := differs(outs, self.want)) is not None:
+        if (wrong := differs(self.fetched(outs), self.want)) is not None:
             return Answer("wrong", wrong)
-        first = time_one(run)
+        first = self.one(run)
         if first > HOPELESS * self.default_ms:  # once may have been a disturbance
-            first = min(first, time_one(run))
+            first = min(first, self.one(run))
         if first > HOPELESS * self.default_ms and first > self.default_ms + NOTICED_MS:
             return Answer("pruned", ms=first, default_ms=self.default_ms, ratio=self.default_ms / first)
         times = self.turns({"default": self.default, "candidate": run}, ROUNDS, SLICE_MS)
@@ -170,7 +195,7 @@ class Worker:
         runs = {"default": self.default, "again": self.bound({})[0]}
         for k, choices in enumerate(candidates):
             run, outs = self.bound(choices)
-            if differs(outs, self.want) is None:
+            if differs(self.fetched(outs), self.want) is None:
                 runs[str(k)] = run
         return Answer("ok", default_ms=self.default_ms, times=self.turns(runs, AGAIN_ROUNDS, AGAIN_SLICE_MS))
 
@@ -191,16 +216,73 @@ class Worker:
         gc.collect()
         gc.disable()
         try:
-            return interleaved({name: timer(run) for name, run in runs.items()}, rounds, slice_ms)[0]
+            return interleaved({name: self.timer(run) for name, run in runs.items()}, rounds, slice_ms)[0]
         finally:
             gc.enable()
 
+    def one(self, run: Callable[[], Any]) -> float:
+        """Milliseconds of one call."""
+        begin = time.perf_counter()
+        run()
+        return (time.perf_counter() - begin) * 1e3
 
-def time_one(run: Callable[[], Any]) -> float:
-    """Milliseconds of one call."""
-    begin = time.perf_counter()
-    run()
-    return (time.perf_counter() - begin) * 1e3
+
+class OnGpu(Worker):
+    """Calls for the GPU here, which are queued: a time is that of several and of waiting for the last."""
+
+    def put(self, x: Any) -> Any:
+        return T.on_cuda(x)
+
+    def fetched(self, outs: Sequence[Any]) -> Sequence[Any]:
+        T.synchronize_cuda()
+        return [o.numpy() for o in outs]
+
+    def timer(self, run: Callable[[], Any]) -> Timer:
+        def timed(calls: int) -> float:
+            run()
+            T.synchronize_cuda()
+            begin = time.perf_counter()
+            for _ in range(calls):
+                run()
+            T.synchronize_cuda()
+            return (time.perf_counter() - begin) * 1e3 / calls
+
+        return timed
+
+    def one(self, run: Callable[[], Any]) -> float:
+        return self.timer(run)(1)
+
+    def bound(self, choices: Choices) -> tuple[Callable[[], Any], list[Any]]:
+        return self.bound_to(made(replace(self.job.recipe(choices), check="deferred")))
+
+
+class WithoutGpu(Worker):
+    """For a GPU that is not here: candidates are compiled for it, and compared with the default where the CPU takes their threads
+    one after the other.  Nothing is timed.
+    """
+
+    def build(self, choices: Choices) -> Answer:
+        answer = super().build(choices)
+        if nvcc.available() is not None:  # ptxas takes it, too
+            made(self.job.recipe(choices)).resources()
+        return answer
+
+    def measure(self, choices: Choices) -> Answer:
+        try:
+            _, outs = self.bound(choices)
+        except ArgumentError as e:
+            return Answer("built", f"not compared: threads that share memory do not run one after the other: {e}")
+        wrong = differs(outs, self.want)
+        return Answer("right") if wrong is None else Answer("wrong", wrong)
+
+    def bound(self, choices: Choices) -> tuple[Callable[[], Any], list[Any]]:
+        emulated = EmulatedCuda.of({"arch": self.job.target.facts.arch})
+        return self.bound_to(made(replace(self.job.recipe(choices), target=emulated)))
+
+
+def worker_of(job: Job) -> Worker:
+    """What answers requests about a job."""
+    return (Worker if not job.on_gpu else OnGpu if job.measured else WithoutGpu)(job)
 
 
 def differs(got: Sequence[Any], want: Sequence[Any]) -> str | None:
@@ -228,7 +310,7 @@ def serve(connection: Connection) -> None:
     if job.cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job.cores)
     set_num_threads(job.threads)
-    worker = Worker(job)
+    worker = worker_of(job)
     while True:
         connection.send(worker.answer(connection.recv()))
 

@@ -11,3 +11,9 @@ ACCESS = Choice("access", (4, 8, 16), 16)
 
 RUN = Choice("run", (1, 2, IN_FLIGHT, 8), IN_FLIGHT)
 """Rows that follow each other which a thread adds, those of one cell together."""
+
+UNDERWAY = Choice("in_flight", (1, 2, IN_FLIGHT, 8), IN_FLIGHT)
+"""Units of a copy that a thread has loaded before it stores any."""
+
+CACHE = Choice("cache", ("by size", "keep", "stream"), "by size")
+"""Whether a copy's result is stored past the caches: where it is larger than they are, never, or always."""

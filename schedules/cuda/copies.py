@@ -5,7 +5,7 @@ element.  Threads are numbered over all units of all rows, so that none is idle 
 accesses lie side by side.  Lanes in the same row read the same index, which the load unit hands to all of them: per warp and
 row one sector of 32 bytes, from L1 but for the first.
 
-Each thread has :data:`IN_FLIGHT` units underway, a grid apart: it tests their indices, finds where they are, loads them all, then
+Each thread has :data:`UNDERWAY` units underway, a grid apart: it tests their indices, finds where they are, loads them all, then
 stores them all.
 A grid fills any GPU and walks over larger work; small work has a unit per thread, and is one launch.  What is only read goes
 through ``ld.global.nc``, as nvcc makes of ``__restrict__`` by itself; a result larger than an L2 cache is stored by
@@ -25,8 +25,9 @@ from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded, test
+from gscompile.schedules.cuda.choices import CACHE, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
-from gscompile.schedules.cuda.numbers import IN_FLIGHT, STREAMED_BYTES
+from gscompile.schedules.cuda.numbers import STREAMED_BYTES
 from gscompile.schedules.cuda.vectors import stream, vector_length, whole_fill
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Checked, Context
@@ -112,7 +113,7 @@ class _Rows:
                 return T.seq(tests, move)
 
             count, batch = self.ctx.sizes(product(units)), several if self.batched(n) else None
-            return strided(self.ctx, count, one, batch, IN_FLIGHT, dtype, self.some())
+            return strided(self.ctx, count, one, batch, self.ctx.choose(UNDERWAY), dtype, self.some())
 
         return by_width(self.ctx, units, kernel)
 
@@ -175,6 +176,9 @@ class _Rows:
         streamed = T.seq(
             *(stream(out, to, v, n * self.nest.dtype.itemsize) for to, v in zip(places, values, strict=True))
         )
+        how = self.ctx.choose(CACHE)
+        if how != CACHE.default:
+            return streamed if how == "stream" else kept
         large = self.ctx.sizes(product(self.nest.shape) * self.nest.dtype.itemsize) > STREAMED_BYTES
         known = T.constant_value(large)
         return T.if_(large, streamed, kept) if known is None else streamed if known else kept

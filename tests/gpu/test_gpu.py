@@ -23,6 +23,7 @@ from tests import graphs
 from tests.cases import DTYPES, random_data
 from tests.oracle import Array, assert_same
 from tests.run.test_cuda_rules import CASES, NAMES, Case
+from tests.tuning import graphs as tuned_graphs
 
 pytestmark = pytest.mark.gpu
 
@@ -296,6 +297,12 @@ def test_a_bad_index_raises_and_the_context_lives(library: Library) -> None:
         assert (e.value.tensor, e.value.position, e.value.value, e.value.valid) == ("i", (1234,), bad, (-6, 5))
         assert_same(library.get(x_there), data)  # unchanged, and the device still copies
     assert_same(library.get(m(x_there, library.put(index), v_there)), data + 500)
+
+
+def test_tuning_measures() -> None:
+    r = gs.tune(tuned_graphs.rows(), "cuda", trials=4, search="random", progress=False)
+    assert {t.state for t in r.trials} <= {"ok", "same", "pruned"} and r.default_ms > 0
+    assert r.job.measured
 
 
 # -- calls that do not wait -------------------------------------------------------------------------------------------

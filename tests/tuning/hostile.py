@@ -7,6 +7,7 @@ from typing import Any
 from gscompile.ir import tir as T
 from gscompile.ir.nests import MapNest
 from gscompile.schedules import Choice, Context
+from gscompile.schedules.cuda.launch import over
 
 
 class Hostile:
@@ -29,3 +30,18 @@ class Hostile:
         if mood == "endless":
             return T.for_(T.const(1 << 60), lambda k: T.seq(T.evaluate(T.call_extern("int32", "rand")), body), "k")
         return body
+
+
+class Off:
+    """For a GPU: a thread for each cell, whose number may be one too large."""
+
+    name = "off"
+    by = Choice("off", (0, 1), 0)
+
+    def apply(self, nest: Any, ctx: Context) -> Any:
+        if not isinstance(nest, MapNest):
+            return None
+        by = ctx.choose(self.by)
+        return over(
+            ctx, nest.shape, lambda c, _: T.store(nest.out, c, nest.element(c) + T.cast("float32", T.const(by)))
+        )

@@ -19,15 +19,17 @@ import gscompile as gs
 from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database
+from gscompile.ir import tir as T
 from gscompile.tuning import tune as tuning
 from gscompile.tuning.candidates import Space, text_of
+from gscompile.tuning.indices import specs_of
 from gscompile.tuning.progress import Progress
 from gscompile.tuning.result import Trial
 from gscompile.tuning.search import search_of
 from gscompile.tuning.tune import chosen
-from gscompile.tuning.worker import Answer, differs
+from gscompile.tuning.worker import Answer, Job, Measure, Prepare, WithoutGpu, differs
 from tests.tuning import graphs
-from tests.tuning.hostile import Hostile
+from tests.tuning.hostile import Hostile, Off
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 needs_optuna = "the extra [tune] is not installed"
@@ -200,8 +202,53 @@ def test_mistakes() -> None:
         gs.tune(3)  # type: ignore[arg-type]
     with pytest.raises(gs.ArgumentError, match="trials is an int"):
         gs.tune(graphs.rows(), trials=-1)
-    with pytest.raises(gs.TargetError, match="not measured yet"):
-        gs.tune(graphs.rows(), {"kind": "cuda", "arch": "sm_80"})
+
+
+GPU = {"kind": "cuda", "arch": "sm_80"}
+without_gpu = pytest.mark.skipif(T.cuda_exists(), reason="there is a GPU: candidates are measured")
+
+
+@without_gpu
+def test_a_gpu_that_is_not_here(tmp_path: Path) -> None:
+    """Candidates are compiled and compared; those whose threads share memory are compiled.  Nothing is measured or kept."""
+    r = gs.tune(graphs.added(points=3000), GPU, trials=5, search="random", database=tmp_path / "db", progress=False)
+    assert len(r.trials) == 5 and "nothing was measured: that needs a GPU" in str(r)
+    states = Counter(t.state for t in r.trials)
+    assert states["right"] >= 1 and states["built"] >= 1 and set(states) <= {"right", "built", "same"}, r.trials
+    assert all(t.ms == 0 for t in r.trials if t.state == "right") and r.ms == r.default_ms == 0
+    built = next(t for t in r.trials if t.state == "built")
+    assert built.choices["put_3"]["rule"] == "privatised" and "not compared" in built.why
+    assert r.choices == {} and r.ratio == 1 and not Database(tmp_path / "db").records()
+    assert r.build().stats.kernels
+
+
+@without_gpu
+def test_wrong_candidates_for_a_gpu_that_is_not_here() -> None:
+    r = gs.tune(graphs.rows(), GPU, rules=(Off(),), trials=9, search="exhaustive", progress=False)
+    states = {(t.choices["take_2"].get("off", 0), t.state) for t in r.trials}
+    assert states == {(0, "right"), (1, "wrong")}, r.trials
+
+
+@without_gpu
+@pytest.mark.parametrize("name", ["rows", "added", "chain", "bags", "columns"])
+def test_every_candidate_for_cuda_is_right(name: str) -> None:
+    """Each branch of each nest, and each value of what it leaves open, by itself."""
+    b = graphs.ALL[name]()
+    space = Space.of(b.graph(), resolve(GPU))
+    job = Job(b.graph(), resolve(GPU), (), False, specs_of(b.graph(), None), {}, 1)
+    worker = WithoutGpu(job)
+    assert worker.answer(Prepare(0)).state == "ok"
+    tried = 0
+    for nest in space.nests:
+        for branch in nest.branches:
+            for choice in branch.free.values():
+                for value in choice.values:
+                    given = {nest.nest: {**branch.given, choice.name: value}}
+                    lower(b.graph(), resolve(GPU), choices=given)
+                    answer = worker.answer(Measure(given))
+                    tried += 1
+                    assert answer.state == "right" or "privatised" in answer.why, (given, answer)
+    assert tried >= 5
 
 
 def test_a_graph_that_cannot_be_called() -> None:
