@@ -51,8 +51,11 @@ def results(device: Device, seconds: float) -> Iterator[tuple[str, str | None]]:
     """Every operator under every policy on the device: its name, and how its result differs from the oracle's; None for not at
     all.  Ends after so many seconds.
     """
-    from tests import graphs
-
+    try:
+        from tests import graphs
+    except ImportError as e:  # what only tests need
+        yield "every operator", f"not compared: {e}"
+        return
     end = time.monotonic() + seconds
     for s in graphs.samples("float32"):
         if time.monotonic() > end:
