@@ -18,6 +18,7 @@ import numpy as np
 
 from gscompile.compiler import disk_cache
 from gscompile.compiler.bounds_errors import bounds_error
+from gscompile.compiler.codegen_units import codegen_units, in_threads
 from gscompile.compiler.cubin import Resources, resources
 from gscompile.compiler.declarations import reference
 from gscompile.compiler.disk_cache import Slot
@@ -73,8 +74,7 @@ class Recipe:
         return lower(self.graph, self.target, self.rules, self.deterministic, self.choices, by_runner=True)
 
     def code(self) -> Code:
-        lowered = self.lowered()
-        return Code(lowered, interruptible(lambda: self.target.compile(lowered.module)))
+        return Code.of(self.lowered(), self.target)
 
 
 def build(
@@ -131,11 +131,20 @@ def made(recipe: Recipe) -> Module:
         slot = None if recipe.rules else recipe.slot
         kept = slot and slot.find(Summary.from_json)
         if kept is not None:
-            return Module(recipe, kept.found, kept.library)
-        code = recipe.code()
-        summary = code.lowered.summary
-        library = slot and interruptible(lambda: slot.add(code.write_object, summary.to_json()))
-    return Module(recipe, summary, library, code)
+            return Module(recipe, kept.found, kept.library, from_cache=True)
+        lowered, target = recipe.lowered(), recipe.target
+        kept_as = lowered.summary.to_json()
+        library = slot and interruptible(lambda: slot.add(lambda folder: objects(lowered, target, folder), kept_as))
+        code = None if library else Code.of(lowered, target)
+    return Module(recipe, lowered.summary, library, code)
+
+
+def objects(lowered: Lowered, target: Target, folder: str) -> list[str]:
+    """Write a lowered function's machine code as object files, and say which they are."""
+    units = [lowered.module] if lowered.parts else codegen_units(lowered.graph.name, lowered.func)
+    paths = [str(Path(folder, f"unit{k}.o")) for k in range(len(units))]
+    in_threads(lambda k: target.compile(units[k]).mod.write_to_file(paths[k], "o"), range(len(units)))
+    return paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +153,10 @@ class Code:
 
     lowered: Lowered
     library: Any
+
+    @classmethod
+    def of(cls, lowered: Lowered, target: Target) -> Code:
+        return cls(lowered, interruptible(lambda: target.compile(lowered.module)))
 
     def write_object(self, path: str) -> None:
         self.library.mod.write_to_file(path, "o")
@@ -154,13 +167,23 @@ class Module(CompiledFunction):
 
     Attributes:
         stats: kernels, launches, workspace and least bytes moved; see :class:`gscompile.compiler.lower.Stats`.
+        from_cache: its machine code was found on disk; see :mod:`gscompile.compiler.disk_cache`.
     """
 
-    def __init__(self, recipe: Recipe, summary: Summary, library: Path | None, code: Code | None = None) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        summary: Summary,
+        library: Path | None,
+        code: Code | None = None,
+        *,
+        from_cache: bool = False,
+    ) -> None:
         """
         Args:
             library: a shared library on disk with the compiled function; None where there is only ``code``.
         """
+        self.from_cache = from_cache
         self._recipe = recipe
         self._summary = summary
         self._shared_library = library

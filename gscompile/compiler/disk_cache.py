@@ -78,11 +78,11 @@ class Slot(NamedTuple):
             return None
         return Kept(self.path, found)
 
-    def add(self, write_object: Callable[[str], object], found: Any) -> Path | None:
-        """Link an object file and keep the library.
+    def add(self, write_objects: Callable[[str], list[str]], found: Any) -> Path | None:
+        """Link object files and keep the library.
 
         Args:
-            write_object: writes the object file of this name.
+            write_objects: writes them into a folder, and says which they are.
             found: what :meth:`find` is to read; as JSON holds it.
 
         Returns:
@@ -93,9 +93,9 @@ class Slot(NamedTuple):
             return None
         try:
             with tempfile.TemporaryDirectory(prefix="new-", dir=self.path.parent) as folder:
-                compiled, library = os.path.join(folder, "code.o"), os.path.join(folder, "code.so")
-                write_object(compiled)
-                command = [link, "-shared", "-Bsymbolic", "-s", "-z", "noexecstack", "-o", library, compiled]
+                library = os.path.join(folder, "code.so")
+                objects = write_objects(folder)
+                command = [link, "-shared", "-Bsymbolic", "-s", "-z", "noexecstack", "-o", library, *objects]
                 subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL)
                 with open(library, "ab") as file:
                     file.write(_closing(Path(library).read_bytes(), found))

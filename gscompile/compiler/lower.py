@@ -304,7 +304,9 @@ class Lowering:
 
     def checked(self, nest: Nest, check: CheckNest, stmt: Stmt) -> Stmt:
         """The statement of a rule that has taken over a check, which comes first all the same where indices might not be read."""
-        first = [c for c in (nest.in_place, self.idle(nest)) if c is not None]
+        empty = None if nest.readable is None else T.not_(nest.readable)
+        first = [c for c in (nest.in_place, self.idle(nest), empty) if c is not None]
+        stmt = T.if_(nest.readable, stmt)
         if not self.target.host_guards:  # each thread that reads an index says itself which it is
             return T.seq(T.if_(T.any_of(first), self.scheduled(check)) if first else None, stmt)
         if first:
@@ -422,10 +424,18 @@ class Lowering:
 
         check = None if known else self.taken_over(value)
         clamped = None if check is None else lambda c: ValueElement(self, value, checked=When.MEANWHILE).compute(c)
+        readable = None if check is None else self.readable(value)
         cost = self.plan.cost[id(value)]
+        grid = _grid(value)
         self.emit(
-            MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, _grid(value))
+            MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, grid, readable)
         )
+
+    def readable(self, value: Value) -> Expr | None:
+        """Whether each axis that a gather has indices for has a valid position; None where that is known."""
+        assert value.op.indexing is not None
+        counts = value.op.indexing.unknown_counts(value.args[0].shape)
+        return T.all_of([self.sizes(c) > 0 for c in counts])
 
     # -- the function
 

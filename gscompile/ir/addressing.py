@@ -71,11 +71,15 @@ class Addressing:
         """Every component's start, and whether all are in range (None: they always are)."""
         found = [self.start(k, index, grid, data, sizes, checked) for k in range(self.map.components)]
         conditions = [s.ok for s in found]
-        if checked is not When.BEFORE and self.bounds in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP):
+        if checked is When.NEVER and self.bounds in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP):
             # an address cannot be clamped into an axis without a valid position
-            counts = [data[a] - self.map.slice_size(a) + 1 for a in self.map.indexed_axes]
-            conditions += [sizes(c) > 0 for c in counts if not isinstance(c, int) or c <= 0]
+            conditions += [sizes(c) > 0 for c in self.unknown_counts(data)]
         return [s.coord for s in found], T.all_of(conditions)
+
+    def unknown_counts(self, data: Sequence[Dim]) -> list[Dim]:
+        """How many starts are valid on each indexed axis where that is not known to be one at least."""
+        counts = [data[a] - self.map.slice_size(a) + 1 for a in self.map.indexed_axes]
+        return [c for c in counts if not isinstance(c, int) or c <= 0]
 
     def valid(self, component: int, index: Element, grid: Coords, data: Sequence[Dim], sizes: Sizes) -> Expr:
         """Whether an index value passes: in range under ``raise``, a non-empty axis under ``clip`` and ``wrap``."""
@@ -100,8 +104,7 @@ class Addressing:
         if self.bounds is Bounds.RAISE:
             return self.map.components > 0
         if self.bounds in (Bounds.CLIP, Bounds.WRAP):
-            counts = [data[a] - self.map.slice_size(a) + 1 for a in self.map.indexed_axes]
-            return any(not isinstance(c, int) or c <= 0 for c in counts)
+            return bool(self.unknown_counts(data))
         return False
 
     def uses(self, given: bool, nested: bool = False) -> int:

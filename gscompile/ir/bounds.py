@@ -53,7 +53,8 @@ class When(Enum):
     """When the indices of a gather under ``raise`` are found to be in range, or not.
 
     ``NEVER``: nothing can be raised: an index out of range means the nearest valid one.  ``BEFORE``: those that a nest reads
-    were in range, and no axis is without a valid position.  ``MEANWHILE``: the result is given up where one is not.
+    were in range.  ``MEANWHILE``: the result is given up where one is not.  With the last two no axis is without a valid
+    position.
     """
 
     NEVER = auto()

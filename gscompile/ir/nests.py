@@ -26,12 +26,15 @@ class Nest(ABC):
         check: the index check that a rule may take over, where nothing has run it yet; see
             :class:`gscompile.schedules.rule.Checked`.
         in_place: true at run time where the output already holds what the nest starts from; None if that cannot be.
+        readable: true at run time where there is a position for an index out of range to be clamped to; None if there always
+            is, or if the nest needs none.
     """
 
     __slots__ = ()
     name: str
     check: CheckNest | None = None
     in_place: Expr | None = None
+    readable: Expr | None = None
 
     @property
     @abstractmethod
@@ -52,7 +55,7 @@ class MapNest(Nest):
         cost: rough scalar instructions per cell.
         loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
         check: of a gather: its index check.
-        clamped: of a gather with a check: ``element``, but safe where the check has not run: on axes without a valid position.
+        clamped: of a gather with a check: ``element``, but safe where the check has not run.
         grid: of a gather: the grid position whose index a cell uses.
     """
 
@@ -66,6 +69,7 @@ class MapNest(Nest):
     check: CheckNest | None = None
     clamped: Callable[[Coords], Expr] | None = None
     grid: Callable[[Coords], list[Expr]] = list
+    readable: Expr | None = None
 
     @property
     def work(self) -> Dim:

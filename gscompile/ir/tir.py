@@ -454,7 +454,10 @@ def seq(*stmts: Stmt | None) -> Stmt:
 
 def import_llvm(text: str, body: Stmt) -> Stmt:
     """A statement that may call functions given as LLVM IR."""
-    return tirx.AttrStmt(tirx.const(0, "int32"), "pragma_import_llvm", ir.StringImm(text), body)
+    return tirx.AttrStmt(tirx.const(0, "int32"), _IMPORT, ir.StringImm(text), body)
+
+
+_IMPORT = "pragma_import_llvm"
 
 
 def nothing() -> Stmt:
@@ -611,9 +614,77 @@ def global_var(name: str) -> GlobalVar:
 
 def call_function(function: GlobalVar, arguments: Sequence[Expr]) -> Stmt:
     """Call a :func:`private_func`, and fail if it has failed."""
-    succeeded = ir.Call(function, list(arguments), ret_ty=ir.PrimType("int32")).equal(tirx.const(0, "int32"))
+    return _succeed(ir.Call(function, list(arguments), ret_ty=ir.PrimType("int32")))
+
+
+def _succeed(call: Expr) -> Stmt:
     # the condition comes first, though TVM's Python names it second
-    return tirx.AssertStmt(succeeded, ir.StringImm("RuntimeError"), [ir.StringImm("a part of this function failed")])
+    message = [ir.StringImm("a part of this function failed")]
+    return tirx.AssertStmt(call.equal(tirx.const(0, "int32")), ir.StringImm("RuntimeError"), message)
+
+
+def unit_func(name: str, params: Sequence[Var], body: Stmt) -> PrimFunc:
+    """A function that one of another module calls, see :func:`call_unit`: C's, for a CPU."""
+    f = tirx.PrimFunc(list(params), _on_device(body, 1), ir.PrimType("int32"))
+    return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True).with_attr(_UNIT, True)
+
+
+_UNIT = "gscompile.unit"  # of a function that is called as it is
+
+
+def call_unit(name: str, arguments: Sequence[Expr]) -> Stmt:
+    """Call a :func:`unit_func`, and fail if it has failed."""
+    return _succeed(call_extern("int32", name, *arguments))
+
+
+def with_parallel_loops(body: Stmt, change: Callable[[Stmt, Sequence[str]], Stmt]) -> Stmt:
+    """A statement with others in place of its parallel loops.
+
+    Args:
+        change: (a loop, the texts of :func:`import_llvm` around it) -> what to have in its place.
+    """
+
+    def changed(s: Stmt, imports: tuple[str, ...]) -> Stmt:
+        if isinstance(s, tirx.SeqStmt):
+            return seq(*(changed(x, imports) for x in s.seq))
+        if isinstance(s, tirx.AttrStmt):
+            inner = (*imports, str(s.value.value)) if s.attr_key == _IMPORT else imports
+            return tirx.AttrStmt(s.node, s.attr_key, s.value, changed(s.body, inner))
+        if isinstance(s, tirx.IfThenElse):
+            return if_(s.condition, changed(s.then_case, imports), s.else_case and changed(s.else_case, imports))
+        return change(s, imports) if isinstance(s, tirx.For) and s.kind == tirx.ForKind.PARALLEL else s
+
+    return changed(body, ())
+
+
+def declarations(func: PrimFunc) -> list[tuple[Buffer, Expr]]:
+    """The buffers that a function declares, each with its address."""
+    found: list[tuple[Buffer, Expr]] = []
+
+    def note(s: Any) -> bool:
+        found.append(declared(s))
+        return False
+
+    _walk(func.body, (tirx.DeclBuffer, note))
+    return found
+
+
+def tree_size(x: Expr | Stmt) -> int:
+    """How many statements and calls there are in it."""
+    size = 0
+
+    def count(_: Any) -> bool:
+        nonlocal size
+        size += 1
+        return False
+
+    _walk(x, ((tirx.Stmt, ir.Call), count))
+    return size
+
+
+def is_buffer(v: Var) -> bool:
+    """Whether a variable is a buffer."""
+    return isinstance(v.ty, tirx.BufferType)
 
 
 def free_variables(x: Expr | Stmt) -> list[Var]:
@@ -669,7 +740,7 @@ def _called_by_us(func: PrimFunc, mod: Any, ctx: Any) -> PrimFunc:
 
     TVM's ``MakePackedAPI`` also tests the kind of each argument, half of the code of a small module; the only caller is ours.
     """
-    if "global_symbol" not in func.attrs:
+    if "global_symbol" not in func.attrs or _UNIT in func.attrs:
         return func
     name = str(func.attrs["global_symbol"])
     this, args, result = (tirx.Var(n, "handle") for n in ("self", "args", "result"))

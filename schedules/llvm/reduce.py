@@ -269,7 +269,8 @@ class Prefetch:
             *cell, shift, begin, end = names
             return T.for_range(begin, end, lambda r: T.seq(self._rows(cell, [r + shift]), step([r])), "r0")
 
-        return T.for_(T.const(2), lambda h: half(h > 0), "half")
+        two = T.const(2) if T.constant_value(extent) is not None else T.opaque(T.const(2))  # or LLVM would unroll it
+        return T.for_(two, lambda h: half(h > 0), "half")
 
     def _rows(self, cell: list[Expr], r: list[Expr]) -> Stmt:
         """Prefetch the rows that a step of a cell reads."""

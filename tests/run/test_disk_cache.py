@@ -41,14 +41,10 @@ def files(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
-def was_found(m: gs.Module) -> bool:
-    return m._shared_library is not None and m._made is None
-
-
 def test_a_second_build_finds_it(folder: Path) -> None:
     first, second = rows().build(), rows().build()
-    assert not was_found(first)
-    assert was_found(second)
+    assert not first.from_cache
+    assert second.from_cache
     assert len(files(folder)) == 1
     for m in (first, second):
         assert np.array_equal(m(X, INDEX, S), WANT)
@@ -57,7 +53,7 @@ def test_a_second_build_finds_it(folder: Path) -> None:
         assert np.array_equal(out, WANT)
     with pytest.raises(gs.BoundsError, match=r"i\[1\] = 4 is out of range for axis 0 of data \(4, 3\)"):
         second(X, np.array([0, 4, 0]), S)
-    assert was_found(second)
+    assert second.from_cache
     assert (repr(second), second.stats) == (repr(first), first.stats)
     assert second.source("tir") == first.source("tir")
     assert "__tvm_ffi_rows" in second.source("asm")
@@ -71,7 +67,7 @@ def test_symbolic_sizes_and_workspace(folder: Path) -> None:
         return b.build()
 
     first, second = made(), made()
-    assert was_found(second)
+    assert second.from_cache
     args = X.astype("float16"), INDEX.astype("int32"), S.astype("float16")
     for a, b in zip(first(*args), second(*args), strict=True):
         assert np.array_equal(a, b)
@@ -87,10 +83,10 @@ def test_constants_are_not_part_of_the_code(folder: Path) -> None:
 
     assert np.array_equal(made(X)(INDEX), X[INDEX])
     other = made(X + 1)
-    assert was_found(other)
+    assert other.from_cache
     assert np.array_equal(other(INDEX), X[INDEX] + 1)
-    assert not was_found(made(X.astype("float64")))
-    assert not was_found(made(np.concatenate([X, X])))
+    assert not made(X.astype("float64")).from_cache
+    assert not made(np.concatenate([X, X])).from_cache
 
 
 DIFFERENT: dict[str, Callable[[], gs.Module]] = {
@@ -107,16 +103,16 @@ DIFFERENT: dict[str, Callable[[], gs.Module]] = {
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_what_differs_is_compiled(name: str, folder: Path) -> None:
     rows().build()
-    assert not was_found(DIFFERENT[name]())
+    assert not DIFFERENT[name]().from_cache
     assert len(files(folder)) == 2
-    assert was_found(DIFFERENT[name]())
-    assert was_found(rows().build())
+    assert DIFFERENT[name]().from_cache
+    assert rows().build().from_cache
 
 
 def test_other_versions_are_other_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows().build()
     monkeypatch.setattr(disk_cache, "_versions", lambda: b"others")
-    assert not was_found(rows().build())
+    assert not rows().build().from_cache
     assert len(files(folder)) == 2
 
 
@@ -157,9 +153,9 @@ def test_a_damaged_file_is_replaced(damage: str, folder: Path) -> None:
         }[damage]
     )
     m = rows().build()
-    assert not was_found(m)
+    assert not m.from_cache
     assert np.array_equal(m(X, INDEX, S), WANT)
-    assert was_found(rows().build())
+    assert rows().build().from_cache
 
 
 def test_a_file_that_goes_before_the_first_call(folder: Path) -> None:
@@ -193,8 +189,8 @@ def test_a_folder_that_is_removed_meanwhile(folder: Path) -> None:
     for path in folder.iterdir():
         path.unlink()
     folder.rmdir()
-    assert not was_found(rows().build())
-    assert was_found(rows().build())
+    assert not rows().build().from_cache
+    assert rows().build().from_cache
 
 
 @pytest.mark.parametrize("program", [None, "/bin/false", "/nowhere/ld"])
@@ -260,10 +256,10 @@ def test_threads_at_once(folder: Path) -> None:
 
 PROCESS = """
 import numpy as np
-from tests.run.test_disk_cache import INDEX, S, WANT, X, rows, was_found
+from tests.run.test_disk_cache import INDEX, S, WANT, X, rows
 m = rows().build()
 assert np.array_equal(m(X, INDEX, S), WANT)
-print(was_found(m))
+print(m.from_cache)
 """
 
 

@@ -179,7 +179,7 @@ def test_choices_are_part_of_the_key_on_disk(tmp_path: Any, monkeypatch: pytest.
     assert slots[0] == slots[1] != slots[2]
     m = b.build(choices={"take_2": {"prefetch": 4}})
     found = b.build(choices={"take_2": {"prefetch": 4}})
-    assert (m._made is None, found._made is None) == (False, True)
+    assert (m.from_cache, found.from_cache) == (False, True)
     assert found.source("tir") == m.source("tir") != b.build().source("tir")
 
 

@@ -7,22 +7,9 @@ __device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
   atomicMax((long long*)p, v);
 }
 
-extern "C" __global__ void __launch_bounds__(256) gather_elements_kernel(int64_t* __restrict__ i_ptr, float* __restrict__ out0_gather_2_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) gather_elements_kernel(int64_t* __restrict__ status_ptr, int64_t k, int64_t n) {
   if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (k * (int64_t)8)) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
-    float condval;
-    if ((int64_t)0 < n) {
-      int64_t condval_1;
-      if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-        condval_1 = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
-      } else {
-        condval_1 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
-      }
-      condval = x_ptr[((((int64_t)min(((uint64_t)(max((condval_1 ^ (int64_t)0), (int64_t)0) ^ (int64_t)0)), ((uint64_t)(n - (int64_t)1)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))];
-    } else {
-      condval = 0x0p+0f/*0.000000e+00*/;
-    }
-    out0_gather_2_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] = condval;
     if (n <= (int64_t)0) {
       gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) ^ (int64_t)0)));
       gs_atomic_max_int64((&(status_ptr[0])), 1);
@@ -30,7 +17,20 @@ extern "C" __global__ void __launch_bounds__(256) gather_elements_kernel(int64_t
   }
 }
 
-extern "C" __global__ void gather_elements_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n, int64_t threads) {
+extern "C" __global__ void __launch_bounds__(256) gather_elements_kernel_1(int64_t* __restrict__ i_ptr, float* __restrict__ out0_gather_2_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n) {
+  if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (k * (int64_t)8)) {
+    int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
+    int64_t condval;
+    if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
+      condval = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
+    } else {
+      condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
+    }
+    out0_gather_2_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] = x_ptr[((((int64_t)min(((uint64_t)(max((condval ^ (int64_t)0), (int64_t)0) ^ (int64_t)0)), ((uint64_t)(n - (int64_t)1)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))];
+  }
+}
+
+extern "C" __global__ void gather_elements_kernel_2(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n, int64_t threads) {
   if (status_ptr[0] != (int64_t)0) {
     if (status_ptr[1] != (int64_t)0) {
       int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);

@@ -11,7 +11,29 @@ __device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
   atomicMax((long long*)p, v);
 }
 
-extern "C" __global__ void __launch_bounds__(256) take_rows_kernel(int64_t* __restrict__ i_ptr, float* __restrict__ out0_take_2_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) take_rows_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n) {
+  if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < k) {
+    int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
+    int64_t condval;
+    if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
+      condval = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
+    } else {
+      condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
+    }
+    int64_t condval_1;
+    if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
+      condval_1 = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
+    } else {
+      condval_1 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
+    }
+    if ((condval < (int64_t)0) || (n <= condval_1)) {
+      gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) ^ (int64_t)0)));
+      gs_atomic_max_int64((&(status_ptr[0])), 1);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) take_rows_kernel_1(int64_t* __restrict__ i_ptr, float* __restrict__ out0_take_2_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n) {
   alignas(8) int64_t grid__ptr[2];
   grid__ptr[0] = (max(min(((k + (int64_t)127) >> (int64_t)7), (int64_t)2112), (int64_t)1) * (int64_t)256);
   grid__ptr[1] = (k * (int64_t)2);
@@ -24,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(256) take_rows_kernel(int64_t* __re
     condval = ((((grid0 * (int64_t)4) + grid1) - (int64_t)1) / (grid0 * (int64_t)4));
   }
   for (int64_t step = (int64_t)0; step < condval; ++step) {
-    if (((((step + (int64_t)1) * grid0) * (int64_t)4) <= grid1) && ((int64_t)0 < n)) {
+    if ((((step + (int64_t)1) * grid0) * (int64_t)4) <= grid1) {
       alignas(8) int64_t i__ptr[4];
       i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + ((int64_t)threadIdx.x));
       i__ptr[1] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + grid0) + ((int64_t)threadIdx.x));
@@ -168,22 +190,20 @@ extern "C" __global__ void __launch_bounds__(256) take_rows_kernel(int64_t* __re
             gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((i0_1 >> (int64_t)1) ^ (int64_t)0)));
             gs_atomic_max_int64((&(status_ptr[0])), 1);
           }
-          if ((int64_t)0 < n) {
-            alignas(8) int64_t at__ptr_1[1];
-            int64_t condval_15;
-            if (i_ptr[(i0_1 >> (int64_t)1)] < (int64_t)0) {
-              condval_15 = (i_ptr[(i0_1 >> (int64_t)1)] + n);
-            } else {
-              condval_15 = i_ptr[(i0_1 >> (int64_t)1)];
-            }
-            at__ptr_1[0] = ((((int64_t)min(((uint64_t)(condval_15 ^ (int64_t)0)), ((uint64_t)(n - (int64_t)1)))) * (int64_t)2) + (i0_1 & (int64_t)1));
-            int64_t at0_1 = at__ptr_1[0];
-            float4 v0_1 = *(float4*)(x_ptr + (at0_1 * (int64_t)4));
-            if ((int64_t)1048576 < k) {
-              gs_stream_16((&(out0_take_2_ptr[(i0_1 * (int64_t)4)])), (*(uint4 *)(&(v0_1))));
-            } else {
-              *(float4*)(out0_take_2_ptr + (i0_1 * (int64_t)4)) = v0_1;
-            }
+          alignas(8) int64_t at__ptr_1[1];
+          int64_t condval_15;
+          if (i_ptr[(i0_1 >> (int64_t)1)] < (int64_t)0) {
+            condval_15 = (i_ptr[(i0_1 >> (int64_t)1)] + n);
+          } else {
+            condval_15 = i_ptr[(i0_1 >> (int64_t)1)];
+          }
+          at__ptr_1[0] = ((((int64_t)min(((uint64_t)(condval_15 ^ (int64_t)0)), ((uint64_t)(n - (int64_t)1)))) * (int64_t)2) + (i0_1 & (int64_t)1));
+          int64_t at0_1 = at__ptr_1[0];
+          float4 v0_1 = *(float4*)(x_ptr + (at0_1 * (int64_t)4));
+          if ((int64_t)1048576 < k) {
+            gs_stream_16((&(out0_take_2_ptr[(i0_1 * (int64_t)4)])), (*(uint4 *)(&(v0_1))));
+          } else {
+            *(float4*)(out0_take_2_ptr + (i0_1 * (int64_t)4)) = v0_1;
           }
         }
       }
@@ -191,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(256) take_rows_kernel(int64_t* __re
   }
 }
 
-extern "C" __global__ void take_rows_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n, int64_t threads) {
+extern "C" __global__ void take_rows_kernel_2(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n, int64_t threads) {
   if (status_ptr[0] != (int64_t)0) {
     if (status_ptr[1] != (int64_t)0) {
       int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
