@@ -4,6 +4,15 @@ Runs the kernels' CUDA text on the CPU (``tests/cuda``) with the benchmark's own
 asks for, what the caches miss, bank conflicts and atomics, and turns that into time with a roofline: a kernel takes a launch and
 the longest of what DRAM, L2, L1, the atomic units and its own latency need.  Sizes are the benchmark's, and caches begin empty.
 Takes about two minutes.  Writes ``benchmarks/results/cuda-model.json``.
+
+Three aims, and what was counted.  They hold, and ``tests/cuda/test_schedules.py`` asserts the first two:
+
+* Copies of rows use at least 90 % of the sectors that they read and write: all of them, where rows are multiples of 32 bytes.
+* A histogram has at most one global atomic per cell and block: ``histogram_add`` 908,736 for 4,096 cells and 488 blocks, and no
+  cell more than 488, of 4,000,000 points.
+* Message passing moves at most 1.15 times what it must: 1.00.
+
+Where it does not come near the floor it is not DRAM that limits: message passing reads its gathered rows from L2.
 """
 
 from __future__ import annotations

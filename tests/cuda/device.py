@@ -30,6 +30,7 @@ _CHECKED = [
     "--param=tsan-distinguish-volatile=1",
     "--param=tsan-instrument-func-entry-exit=0",
     "-fno-tree-loop-distribute-patterns",
+    "-fno-tree-sra",  # a vector's store is one access
     "-fno-extern-tls-init",
     "-fno-exceptions",
 ]

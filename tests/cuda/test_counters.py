@@ -15,6 +15,8 @@ extern "C" __global__ void strided(float* y, float* x, int step) {
   y[blockIdx.x * 64 + threadIdx.x] = x[(blockIdx.x * 64 + threadIdx.x) * step];
 }
 extern "C" __global__ void wide(float4* y, float4* x) { y[threadIdx.x] = x[threadIdx.x]; }
+extern "C" __global__ void filled(float4* y) { y[threadIdx.x] = make_float4(0, 0, 0, 0); }
+extern "C" __global__ void streamed(uint4* y, uint4* x) { __stcs(y + threadIdx.x, x[threadIdx.x]); }
 extern "C" __global__ void again(float* y, float* x) {
   float v = 0;
   for (int k = 0; k < 5; ++k) v += x[(threadIdx.x + 8 * k) % 64];
@@ -61,6 +63,14 @@ def test_wide_accesses(program: Program) -> None:
     launch = count(program, "wide", 1, 32, np.zeros(128, "f4"), np.zeros(128, "f4"))
     x = site(launch, "x")
     assert (x.size, x.requests, x.sectors, x.wavefronts) == (16, 1, 16, 4)
+
+
+def test_vectors_are_stored_at_once(program: Program) -> None:
+    filled = count(program, "filled", 1, 32, np.ones(128, "f4"))
+    streamed = count(program, "streamed", 1, 32, np.zeros(128, "u4"), np.zeros(128, "u4"))
+    for launch in (filled, streamed):
+        y = site(launch, "y", "write")
+        assert (y.size, y.requests, y.sectors, y.used) == (16, 1, 16, 1.0)
 
 
 def test_caches(program: Program) -> None:

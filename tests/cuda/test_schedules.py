@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.schedules.cuda import copies
 from tests.cuda import cpu_compiler, on_cpu
 from tests.cuda.counters import Launch, counted
 
@@ -32,6 +33,21 @@ def launches(folder: Path, declare: Graph, want: Any, *arrays: Any, **options: A
 def atomics(found: list[Launch]) -> int:
     """Atomics by threads in global memory."""
     return sum(s.lanes for a in found for s in a.sites if s.access == "atomic" and not s.shared)
+
+
+@pytest.mark.parametrize("streamed", [0, 1 << 40])
+def test_copies_of_rows_use_all_of_their_sectors(
+    tmp_path: Path, streamed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "STREAMED_BYTES", streamed)
+    rng = np.random.default_rng(0)
+    x, i = rng.random((500, 40), np.float32), rng.integers(0, 500, 2000)
+    (found,) = launches(
+        tmp_path, lambda b: b.take(b.input("x", ("n", 40), "float32"), b.input("i", ("k",), "int64")), x[i], x, i
+    )
+    rows = [s for s in found.sites if s.buffer != "i_ptr"]
+    assert {s.access for s in rows} == {"read", "write"}
+    assert all(s.size == 16 and s.used >= 1.0 for s in rows)  # more where a warp reads a row twice
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "uint64"])
