@@ -368,8 +368,6 @@ def prim_func(
     if not schedule:
         return reference(graph)
     found = resolve(target)
-    if found.device != "cpu":
-        raise TargetError(f"prim_func: scheduled functions for {found} are not made yet: use target='llvm'")
     given = clamped(graph) if checks == "clamp" else graph
     count = threads or found.facts.cores or get_num_threads()
     return with_buffers(lower(given, found), found, count, checks == "status")

@@ -49,7 +49,7 @@ def with_buffers(lowered: Lowered, target: Target, threads: int, checked: bool) 
     binds: list[Stmt] = []
     for (name, v), pointer in zip(tensors, pointers, strict=True):
         shape, dtype = _stored(v.shape, v.dtype)
-        tensor = T.buffer(name, sizes.shape(shape), dtype.tir, align=dtype.itemsize)
+        tensor = T.buffer(name, sizes.shape(shape), dtype.tir, align=target.address_alignment(dtype))
         given.append(tensor)
         binds.append(T.bind(pointer, T.begin_of(tensor, pointer)))
     found = T.buffer("status", [T.const(status.length(len(summary.checks)))], "int64", align=8)
@@ -63,8 +63,9 @@ def with_buffers(lowered: Lowered, target: Target, threads: int, checked: bool) 
     binds += [T.bind(workspace, T.begin_of(scratch, workspace)), T.bind(record, T.begin_of(found, record))]
     binds += [T.bind(thread_count, T.const(threads)), T.bind(in_place, T.const(0))]
     # StorageRewrite follows no addresses: what is allocated is in use until a last store
-    ends = [T.store(b, [T.extents(b)[0] - 1], T.const(0, T.element_dtype(b))) for b in allocated]
-    return T.buffer_func(graph.name, given, T.seq(*binds, standalone(lowered.func, target.tvm), *ends))
+    ends = [target.once(T.store(b, [T.extents(b)[0] - 1], T.const(0, T.element_dtype(b)))) for b in allocated]
+    body = T.seq(*binds, standalone(lowered.func, target), *ends)
+    return target.adapted(T.buffer_func(graph.name, given, body))
 
 
 def _stored(shape: Shape, dtype: DType) -> tuple[Shape, DType]:

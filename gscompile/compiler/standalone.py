@@ -1,4 +1,4 @@
-"""A function that TVM's default pipeline compiles as ours compiles it.
+"""A function that TVM's default pipeline compiles as ours compiles it, for CPUs and for GPUs.
 
 What is emitted for a graph is lowered here by the passes that gscompile's own pipeline runs.  Those that only the default one
 has must then leave it alone:
@@ -19,20 +19,22 @@ import tvm
 import tvm_ffi
 from tvm import ir, tirx
 
+from gscompile.compiler.targets import Target
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, PrimFunc, Stmt
 
 _REINTERPRET = ir.Op.get("tirx.reinterpret")
 
 
-def standalone(func: PrimFunc, target: Any) -> Stmt:
+def standalone(func: PrimFunc, target: Target) -> Stmt:
     """The body of a function of addresses and numbers, for TVM's default pipeline.
 
     Args:
-        target: TVM's, for which it is lowered.
+        target: for which it is lowered.
     """
-    func = T.for_llvm(_with_opaque_counters(func))
-    with target:
+    if not target.by_driver:
+        func = T.for_llvm(_with_opaque_counters(func))
+    with target.tvm:
         lowered = tvm.ir.transform.Sequential(T.cpu_passes())(tvm.IRModule({"main": func}))["main"]
     return _hidden(lowered.body)
 
@@ -59,8 +61,9 @@ def _with_opaque_counters(func: PrimFunc) -> PrimFunc:
     def opaque(loop: Any) -> Any:
         if loop.kind != tirx.ForKind.SERIAL or not T.counter_wraps(loop) or T.wraps_around(loop.body):
             return loop
-        counter = T.var(f"{loop.loop_var.name}_")
-        body = T.seq(T.bind(loop.loop_var, T.opaque(counter)), loop.body)
+        dtype = T.dtype_of(loop.loop_var)
+        counter = T.var(f"{loop.loop_var.name}_", dtype)
+        body = T.seq(T.bind(loop.loop_var, T.cast(dtype, T.opaque(T.cast("int64", counter)))), loop.body)
         return tirx.For(counter, loop.min, loop.extent, loop.kind, body, None)
 
     return func.with_body(tvm_ffi.structural_map(func.body, (tirx.For, opaque)))

@@ -143,7 +143,7 @@ class Builder(ReduceOps):
         call of a module checks about symbolic sizes is the caller's to keep.
 
         Args:
-            target: what it is scheduled for; llvm's, so far.
+            target: what it is scheduled for.  On cuda the buffers are the device's, aligned to 16 bytes.
             schedule: with it, the loops that ``build`` compiles.  Without, the plain function that ``te.create_prim_func`` makes
                 of the tensor expressions, for TVM's own ``Schedule``: its gathers clamp and its scatters drop what is out of
                 range.
@@ -154,8 +154,7 @@ class Builder(ReduceOps):
             threads: that share the work, one per core of the target by default.
 
         Raises:
-            ArgumentError: no such ``checks``.  TargetError: the target is not llvm, or the graph is so long that it is compiled
-            in parts.
+            ArgumentError: no such ``checks``.  TargetError: the graph is so long that it is compiled in parts.
         """
         return prim_func(self.graph(), target, schedule=schedule, checks=checks, threads=threads)
 

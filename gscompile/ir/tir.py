@@ -593,9 +593,9 @@ def _on_device(body: Stmt, device_type: int) -> Stmt:
 
 
 def buffer_func(name: str, buffers: Sequence[Buffer], body: Stmt) -> PrimFunc:
-    """A function whose parameters are tensors, which never overlap."""
+    """A function whose parameters are tensors, which never overlap, and whose loops DLight leaves as they are."""
     f = tirx.PrimFunc(list(buffers), body)
-    return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True)
+    return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True).with_attr("tirx.is_scheduled", True)
 
 
 def private_func(params: Sequence[Var], body: Stmt, device_type: int) -> PrimFunc:
