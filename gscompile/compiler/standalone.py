@@ -36,22 +36,29 @@ def standalone(func: PrimFunc, target: Target) -> Stmt:
         func = T.for_llvm(_with_opaque_counters(func))
     with target.tvm:
         lowered = tvm.ir.transform.Sequential(T.cpu_passes())(tvm.IRModule({"main": func}))["main"]
-    return _hidden(lowered.body)
+    return _hidden(lowered.body, target)
 
 
-def _hidden(body: Stmt) -> Stmt:
-    """Numbers read through calls that compute nothing."""
+def _hidden(body: Stmt, target: Target) -> Stmt:
+    """Numbers read through calls that compute nothing.
+
+    In CUDA's text such a call takes the address of what it reads, which must be a variable: not a constant, nor the number of
+    the only block, in whose place TVM puts 0.
+    """
+    constants: set[Any] = set()
 
     def call(x: Expr) -> Expr:
         return ir.Call(_REINTERPRET, [x], ret_ty=x.ty)
 
     def read(v: Any, defines: int) -> Any:
-        return call(v) if isinstance(v.ty, ir.PrimType) and not defines else v
+        return call(v) if isinstance(v.ty, ir.PrimType) and not defines and v not in constants else v
 
     def loop(s: Any) -> Any:
-        serial = s.kind == tirx.ForKind.SERIAL and isinstance(s.extent, tirx.IntImm)
+        serial = s.kind == tirx.ForKind.SERIAL and isinstance(s.extent, tirx.IntImm) and not target.by_driver
         return tirx.For(s.loop_var, s.min, call(s.extent), s.kind, s.body, s.thread_binding) if serial else s
 
+    if target.by_driver:
+        constants = T.single_threads(body)
     return tvm_ffi.structural_map(body, (tirx.For, loop), (tirx.Var, read))
 
 

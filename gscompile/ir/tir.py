@@ -669,6 +669,19 @@ def declarations(func: PrimFunc) -> list[tuple[Buffer, Expr]]:
     return found
 
 
+def single_threads(body: Stmt) -> set[Var]:
+    """The numbers of blocks and threads of which there is one."""
+    found: set[Var] = set()
+
+    def note(s: Any) -> bool:
+        if s.kind == tirx.ForKind.THREAD_BINDING and constant_value(s.extent) == 1:
+            found.add(s.loop_var)
+        return False
+
+    _walk(body, (tirx.For, note))
+    return found
+
+
 def tree_size(x: Expr | Stmt) -> int:
     """How many statements and calls there are in it."""
     size = 0

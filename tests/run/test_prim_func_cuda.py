@@ -33,16 +33,23 @@ def source(func: Any, arch: str = "sm_90") -> str:
     return str(T.device_source(tvm.compile(tvm.IRModule({name: func}), target=target(arch))))
 
 
-@pytest.mark.parametrize("backward", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_every_operator(backward: bool) -> None:
-    """The function for cuda, but for its thread bindings, which are loops."""
+def run_every_operator(dtype: str, backward: bool) -> None:
+    """The functions for cuda, but for their thread bindings, which are loops."""
     in_turns = EmulatedCuda.of({"arch": "sm_90", "backward": backward})
-    for dtype in ("float32", "int8"):
-        for sample in graphs.samples(dtype):
-            arrays, want = [codes(a) for a in sample.arrays], [codes(a) for a in sample.want]
-            got = called(sample.builder.prim_func(in_turns, checks="clamp"), arrays, [np.zeros_like(a) for a in want])
-            for a, b in zip(got, want, strict=True):
-                assert_same(a, b)
+    for sample in graphs.samples(dtype):
+        arrays, want = [codes(a) for a in sample.arrays], [codes(a) for a in sample.want]
+        got = called(sample.builder.prim_func(in_turns, checks="clamp"), arrays, [np.zeros_like(a) for a in want])
+        for a, b in zip(got, want, strict=True):
+            assert_same(a, b)
+
+
+def test_every_operator() -> None:
+    run_every_operator("float32", backward=False)
+
+
+def test_every_operator_in_another_order() -> None:
+    run_every_operator("int8", backward=False)
+    run_every_operator("float32", backward=True)
 
 
 def test_checks() -> None:
