@@ -85,6 +85,9 @@ class Process:
             answer: Answer = self._connection.recv()
         except (EOFError, OSError):
             return self._lost(patience_s)
+        except BaseException:  # an interrupt: the answer that still comes would be taken for the next one
+            self.stop()
+            raise
         return answer
 
     def _lost(self, patience_s: float) -> Answer:

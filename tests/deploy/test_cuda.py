@@ -85,7 +85,7 @@ def test_a_program_runs(folder: Path) -> None:
     launches = [c for c in first if c.startswith("launch")]
     assert [c.split(":")[0] for c in launches] == [
         "launch net_kernel_1 grid 1 1 1 block 256 1 1 stream (nil)",
-        "launch net_kernel_2 grid 3 1 1 block 256 1 1 stream (nil)",
+        "launch net_kernel_2 grid 1 1 1 block 256 1 1 stream (nil)",
     ]
     assert launches[1].endswith(" 300 100")  # k, n
     steps = ["retain", "load", "upload", "allocate", "clear", "launch", "launch", "read", "wait", "free"]

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from gscompile.ir import tir as T
 from gscompile.tuning import tune as tuning
 from gscompile.tuning.candidates import Space, text_of
 from gscompile.tuning.indices import specs_of
+from gscompile.tuning.processes import Process
 from gscompile.tuning.progress import Progress
 from gscompile.tuning.result import Trial
 from gscompile.tuning.search import search_of
@@ -325,3 +326,27 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next() -> None:
+    class Waiting:
+        ended = 0
+
+        def send(self, request: Any) -> None: ...
+
+        def poll(self, patience_s: float) -> bool:
+            raise KeyboardInterrupt
+
+        def kill(self) -> None:
+            self.ended += 1
+
+        def wait(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    process: Any = Process(cast(Any, None), "")
+    process._ready, process._process, process._connection = True, Waiting(), Waiting()
+    waiting = process._process
+    with pytest.raises(KeyboardInterrupt):
+        process.ask(cast(Any, None), 1.0)
+    assert waiting.ended == 1 and process._process is None and not process._ready
