@@ -29,7 +29,7 @@ from gscompile.bench.machine import machine
 from gscompile.bench.measurement import MEDIAN
 from gscompile.bench.timing import Sample, Timer, interleaved
 from gscompile.bench.workload import Workload
-from gscompile.errors import ArgumentError
+from gscompile.bench.workloads import among
 
 ROOT = Path(__file__).resolve().parent.parent
 OF_RESULTS, OF_TESTS = 0.2, 0.3  # of the budget
@@ -86,10 +86,7 @@ def choose(words: Sequence[str], count: int, seed: int) -> list[Workload]:
     Raises:
         ArgumentError: no name contains a word.
     """
-    for word in words:
-        if not any(word in w.name for w in ROWS):
-            raise ArgumentError(f"no workload is called {word!r}; known: {', '.join(w.name for w in ROWS)}")
-    return [w for w in ROWS if not words or any(word in w.name for word in words)] + drawn(count, seed)
+    return among({w.name: w for w in ROWS}, words) + drawn(count, seed)
 
 
 def check_results(device: Device, seconds: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gpu_contenders import Device
+from gpu_contenders import Device, fetched
 
 from gscompile.bench import sample
 from gscompile.bench.kinds import embedding_bag, gather, gather_nd, message_passing, put, scatter, take
@@ -64,7 +64,7 @@ def results(device: Device, seconds: float) -> Iterator[tuple[str, str | None]]:
         try:
             m = device.compile(s.builder)
             found = m(*map(device.put, s.arrays))
-            got = [x.cpu().numpy() for x in (found if isinstance(found, tuple) else (found,))]
+            got = [fetched(x) for x in (found if isinstance(found, tuple) else (found,))]
             problems = [_differs(g, w) for g, w in zip(got, s.want, strict=True)]
             yield s.builder.name, next((p for p in problems if p), None)
         except Exception as e:

@@ -133,8 +133,9 @@ def made(recipe: Recipe) -> Module:
         if kept is not None:
             return Module(recipe, kept.found, kept.library, from_cache=True)
         lowered, target = recipe.lowered(), recipe.target
-        kept_as = lowered.summary.to_json()
-        library = slot and interruptible(lambda: slot.add(lambda folder: objects(lowered, target, folder), kept_as))
+        library = slot and interruptible(
+            lambda: slot.add(lambda folder: objects(lowered, target, folder), lowered.summary.to_json())
+        )
         code = None if library else Code.of(lowered, target)
     return Module(recipe, lowered.summary, library, code)
 

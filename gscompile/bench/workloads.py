@@ -6,7 +6,7 @@ int64 indices, uniformly drawn, unless it says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gscompile.bench.kinds import embedding_bag, gather, gather_nd, message_passing, put, scatter, take
 from gscompile.bench.workload import Workload, all_equal, ascending, distinct, zipf
@@ -84,9 +84,19 @@ def choose(words: Sequence[str], everything: bool = False) -> list[Workload]:
     Raises:
         ArgumentError: no name contains a word.
     """
-    pool = ALL if everything else WORKLOADS
+    return among(ALL, words) if everything else among(WORKLOADS, words, "; more with --all")
+
+
+def among(pool: Mapping[str, Workload], words: Sequence[str], hint: str = "") -> list[Workload]:
+    """Those whose names contain one of the words, or all.
+
+    Args:
+        hint: for the error, where there are more.
+
+    Raises:
+        ArgumentError: no name contains a word.
+    """
     for word in words:
         if not any(word in name for name in pool):
-            hint = "" if everything else "; more with --all"
             raise ArgumentError(f"bench: no workload is called {word!r}; known: {', '.join(pool)}{hint}")
     return [w for w in pool.values() if not words or any(word in w.name for word in words)]

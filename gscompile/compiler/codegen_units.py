@@ -7,16 +7,15 @@ each loop is compiled to does not change.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import stack_size
 from typing import Any, NamedTuple
 
 from gscompile.compiler.parts import Outlined
 from gscompile.ir import tir as T
 from gscompile.ir.tir import PrimFunc, Stmt
-from gscompile.runtime.background import STACK
+from gscompile.runtime.background import large_stacks
+from gscompile.runtime.threads import available_cores
 
 MOST = 4
 """Units: each costs what LLVM takes for an empty module, about as much as a short loop."""
@@ -38,10 +37,11 @@ def codegen_units(name: str, func: PrimFunc) -> list[Any]:
     Args:
         name: the function's.
     """
-    loops: list[Loop] = []
+    cores, loops = available_cores(), list[Loop]()
+    if cores < 2:
+        return [T.module({name: func})]
     main = _with_loops_called(name, func, loops)
     rest = T.tree_size(main.body)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     count = min(MOST, cores, (rest + sum(loop.size for loop in loops)) // LEAST, 1 + len(loops))
     if count < 2:
         return [T.module({name: func})]
@@ -51,7 +51,7 @@ def codegen_units(name: str, func: PrimFunc) -> list[Any]:
         k = sizes.index(min(sizes))
         units[k][loop.name] = loop.func
         sizes[k] += loop.size
-    return [T.module(unit) for unit in units if unit]
+    return [T.module(unit) for unit in units]
 
 
 def in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
@@ -59,13 +59,9 @@ def in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
     if len(items) == 1:
         work(items[0])
         return
-    size = stack_size(STACK)
-    try:
-        with ThreadPoolExecutor(len(items), "gscompile") as pool:
-            for done in [pool.submit(work, item) for item in items]:
-                done.result()
-    finally:
-        stack_size(size)
+    with large_stacks(), ThreadPoolExecutor(len(items), "gscompile") as pool:
+        for done in [pool.submit(work, item) for item in items]:
+            done.result()
 
 
 def _with_loops_called(name: str, func: PrimFunc, loops: list[Loop]) -> PrimFunc:

@@ -424,18 +424,13 @@ class Lowering:
 
         check = None if known else self.taken_over(value)
         clamped = None if check is None else lambda c: ValueElement(self, value, checked=When.MEANWHILE).compute(c)
-        readable = None if check is None else self.readable(value)
+        a = value.op.indexing
+        readable = None if check is None or a is None else a.readable(value.args[0].shape, self.sizes)
         cost = self.plan.cost[id(value)]
         grid = _grid(value)
         self.emit(
             MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, grid, readable)
         )
-
-    def readable(self, value: Value) -> Expr | None:
-        """Whether each axis that a gather has indices for has a valid position; None where that is known."""
-        assert value.op.indexing is not None
-        counts = value.op.indexing.unknown_counts(value.args[0].shape)
-        return T.all_of([self.sizes(c) > 0 for c in counts])
 
     # -- the function
 

@@ -45,7 +45,7 @@ def _hidden(body: Stmt, target: Target) -> Stmt:
     In CUDA's text such a call takes the address of what it reads, which must be a variable: not a constant, nor the number of
     the only block, in whose place TVM puts 0.
     """
-    constants: set[Any] = set()
+    constants = T.single_threads(body) if target.by_driver else set()
 
     def call(x: Expr) -> Expr:
         return ir.Call(_REINTERPRET, [x], ret_ty=x.ty)
@@ -57,8 +57,6 @@ def _hidden(body: Stmt, target: Target) -> Stmt:
         serial = s.kind == tirx.ForKind.SERIAL and isinstance(s.extent, tirx.IntImm) and not target.by_driver
         return tirx.For(s.loop_var, s.min, call(s.extent), s.kind, s.body, s.thread_binding) if serial else s
 
-    if target.by_driver:
-        constants = T.single_threads(body)
     return tvm_ffi.structural_map(body, (tirx.For, loop), (tirx.Var, read))
 
 

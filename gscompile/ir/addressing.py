@@ -73,10 +73,14 @@ class Addressing:
         conditions = [s.ok for s in found]
         if checked is When.NEVER and self.bounds in (Bounds.RAISE, Bounds.CLIP, Bounds.WRAP):
             # an address cannot be clamped into an axis without a valid position
-            conditions += [sizes(c) > 0 for c in self.unknown_counts(data)]
+            conditions.append(self.readable(data, sizes))
         return [s.coord for s in found], T.all_of(conditions)
 
-    def unknown_counts(self, data: Sequence[Dim]) -> list[Dim]:
+    def readable(self, data: Sequence[Dim], sizes: Sizes) -> Expr | None:
+        """Whether each indexed axis has a valid start; None where that is known."""
+        return T.all_of(sizes(c) > 0 for c in self._unknown_counts(data))
+
+    def _unknown_counts(self, data: Sequence[Dim]) -> list[Dim]:
         """How many starts are valid on each indexed axis where that is not known to be one at least."""
         counts = [data[a] - self.map.slice_size(a) + 1 for a in self.map.indexed_axes]
         return [c for c in counts if not isinstance(c, int) or c <= 0]
@@ -104,7 +108,7 @@ class Addressing:
         if self.bounds is Bounds.RAISE:
             return self.map.components > 0
         if self.bounds in (Bounds.CLIP, Bounds.WRAP):
-            return bool(self.unknown_counts(data))
+            return bool(self._unknown_counts(data))
         return False
 
     def uses(self, given: bool, nested: bool = False) -> int:

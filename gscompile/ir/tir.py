@@ -659,40 +659,18 @@ def with_parallel_loops(body: Stmt, change: Callable[[Stmt, Sequence[str]], Stmt
 
 def declarations(func: PrimFunc) -> list[tuple[Buffer, Expr]]:
     """The buffers that a function declares, each with its address."""
-    found: list[tuple[Buffer, Expr]] = []
-
-    def note(s: Any) -> bool:
-        found.append(declared(s))
-        return False
-
-    _walk(func.body, (tirx.DeclBuffer, note))
-    return found
+    return [declared(s) for s in _all(func.body, tirx.DeclBuffer)]
 
 
 def single_threads(body: Stmt) -> set[Var]:
     """The numbers of blocks and threads of which there is one."""
-    found: set[Var] = set()
-
-    def note(s: Any) -> bool:
-        if s.kind == tirx.ForKind.THREAD_BINDING and constant_value(s.extent) == 1:
-            found.add(s.loop_var)
-        return False
-
-    _walk(body, (tirx.For, note))
-    return found
+    loops = _all(body, tirx.For)
+    return {s.loop_var for s in loops if s.kind == tirx.ForKind.THREAD_BINDING and constant_value(s.extent) == 1}
 
 
 def tree_size(x: Expr | Stmt) -> int:
     """How many statements and calls there are in it."""
-    size = 0
-
-    def count(_: Any) -> bool:
-        nonlocal size
-        size += 1
-        return False
-
-    _walk(x, ((tirx.Stmt, ir.Call), count))
-    return size
+    return len(_all(x, (tirx.Stmt, ir.Call)))
 
 
 def is_buffer(v: Var) -> bool:
@@ -817,6 +795,18 @@ def _walk(x: Any, *looks: tuple[Any, Callable[[Any], bool]], order: str = "post"
         )
         is not None
     )
+
+
+def _all(x: Expr | Stmt, kinds: Any) -> list[Any]:
+    """The parts of an expression or a statement that are of a class, or of one of several."""
+    found: list[Any] = []
+
+    def note(part: Any) -> bool:
+        found.append(part)
+        return False
+
+    _walk(x, (kinds, note))
+    return found
 
 
 # LLVM 22.1 vectorises ``if c: y[i] = x[p + i % 8]``, p loaded outside of the loop, as if i % 8 never came back to 0, and drops

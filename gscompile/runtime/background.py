@@ -11,8 +11,8 @@ import atexit
 import ctypes
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from gscompile.runtime.extension import extension
@@ -20,6 +20,16 @@ from gscompile.runtime.extension import extension
 STACK = 64 << 20  # bytes: the compiler's passes go as deep as an expression does; memory is taken only as it is used
 
 T = TypeVar("T")
+
+
+@contextmanager
+def large_stacks() -> Iterator[None]:
+    """Threads that are started here get stacks of :data:`STACK` bytes."""
+    size = threading.stack_size(STACK)
+    try:
+        yield
+    finally:
+        threading.stack_size(size)
 
 
 class Abandoned(BaseException):
@@ -40,11 +50,8 @@ class Worker:
         self._error: BaseException | None = None
         self._begin, self._done = threading.Semaphore(0), threading.Semaphore(0)
         self._thread = threading.Thread(target=self._serve, name="gscompile", daemon=True)
-        size = threading.stack_size(STACK)
-        try:
+        with large_stacks():
             self._thread.start()
-        finally:
-            threading.stack_size(size)
 
     def do(self, work: Callable[[], T]) -> T:
         """Do it, and wait for it.  An exception in the wait abandons the work, and then the thread is of no more use."""

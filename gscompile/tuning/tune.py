@@ -271,8 +271,6 @@ class _Run:
 
     def result(self, measurer: Process, interrupted: bool) -> Tuned:
         """The best, measured again on fresh arrays in turns with the default."""
-        if not self.job.measured:
-            self.default_ms = 0.0
         ranked = sorted((t for t in self.trials if t.state == "ok" and t.ratio > 1), key=lambda t: -t.ratio)[:AGAIN]
         winner, noise = Trial({}, "ok", self.default_ms, self.default_ms, 1.0), 0.0
         if ranked:

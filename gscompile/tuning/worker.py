@@ -154,15 +154,19 @@ class Worker:
         return Answer("ok", code=code)
 
     def prepare(self, seed: int) -> Answer:
-        self.inputs = [self.put(x) for x in arrays(self.job.graph, self.job.specs, self.job.sizes, seed)]
-        self.default, outs = self.bound({})
-        self.want = [np.array(o) for o in self.fetched(outs)]
+        self.draw(seed)
         time = self.timer(self.default)
         for _ in range(2):
             self.default_ms = time(1)
         calls = max(1, int(SLICE_MS / max(self.default_ms, 1e-4)))
         self.default_ms = float(np.median([time(calls) for _ in range(3)]))
         return Answer("ok", default_ms=self.default_ms)
+
+    def draw(self, seed: int) -> None:
+        """Draw arrays, and compute the default's result."""
+        self.inputs = [self.put(x) for x in arrays(self.job.graph, self.job.specs, self.job.sizes, seed)]
+        self.default, outs = self.bound({})
+        self.want = [np.array(o) for o in self.fetched(outs)]
 
     def put(self, x: Any) -> Any:
         """A NumPy array where calls take it."""
@@ -266,6 +270,10 @@ class WithoutGpu(Worker):
         if nvcc.available() is not None:  # ptxas takes it, too
             made(self.job.recipe(choices)).resources()
         return answer
+
+    def prepare(self, seed: int) -> Answer:
+        self.draw(seed)
+        return Answer("ok")
 
     def measure(self, choices: Choices) -> Answer:
         try:

@@ -10,7 +10,7 @@ from gscompile.ir.dims import Shape
 from gscompile.ir.index_map import Place
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.check import if_valid
+from gscompile.schedules.cuda.check import if_valid, valid
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.loops import storage
 from gscompile.schedules.rule import Context
@@ -71,6 +71,11 @@ def point_at(nest: ScatterNest, axes: Sequence[Place], at: list[Expr], number: E
     window = [known.get(("window", w), T.const(0)) for w in range(len(nest.window))]
     starts, ok = nest.starts(grid)
     return Point(number, grid, window, storage(nest.cell(starts, grid, window))), ok
+
+
+def taken(nest: ScatterNest, point: Point, ok: Expr | None) -> Expr | None:
+    """Whether a point of :func:`point_at` takes part, its index tested too; None: it does."""
+    return T.all_of([valid(nest.check, point.grid) if nest.check else None, ok])
 
 
 def where(ok: Expr | None, value: Expr, otherwise: Expr) -> Expr:

@@ -24,11 +24,21 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
-from gscompile.schedules.cuda.check import checked, guarded, test, valid
+from gscompile.schedules.cuda.check import checked, guarded, test
 from gscompile.schedules.cuda.choices import BLOCK
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
 from gscompile.schedules.cuda.numbers import IN_FLIGHT, POINTS_PER_CELL, PRIVATE_BLOCKS, PRIVATE_BYTES
-from gscompile.schedules.cuda.points import Point, extents, harmless, point_at, slice_axes, slice_of, slice_shape, where
+from gscompile.schedules.cuda.points import (
+    Point,
+    extents,
+    harmless,
+    point_at,
+    slice_axes,
+    slice_of,
+    slice_shape,
+    taken,
+    where,
+)
 from gscompile.schedules.cuda.scatter import AtomicScatter
 from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Checked, Context
@@ -150,7 +160,7 @@ class _Private(AtomicScatter):
 
         def several(numbers: list[Expr]) -> Stmt:
             at = [point_at(self.nest, cells.axes, coordinates(ctx, i, box), i) for i in numbers]
-            takes = [T.all_of([valid(self.nest.check, p.grid) if self.nest.check else None, ok]) for p, ok in at]
+            takes = [taken(self.nest, p, ok) for p, ok in at]
             places = [T.cast("int32", ravel(cells.place(p), cells.shape or (1,), sizes)) for p, _ in at]
             values = [cells.value(p) for p, _ in at]
             places = [where(ok, x, T.const(-1, "int32")) for x, ok in zip(places, takes, strict=True)]

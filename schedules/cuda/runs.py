@@ -22,10 +22,10 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.cuda.atomics import PLAIN, add_vector, atomic, atomic_name
-from gscompile.schedules.cuda.check import test, valid
+from gscompile.schedules.cuda.check import test
 from gscompile.schedules.cuda.choices import RUN
 from gscompile.schedules.cuda.launch import over
-from gscompile.schedules.cuda.points import Point, extents, harmless, point_at, where
+from gscompile.schedules.cuda.points import Point, extents, harmless, point_at, taken, where
 from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Context
 
@@ -84,9 +84,8 @@ class RowsAdded:
             at = [first + q if k == along else x for k, x in enumerate(c)]
             at[-1] = at[-1] * self.n
             point, ok = point_at(nest, layout, at, number)
-            taken = T.all_of([valid(nest.check, point.grid) if nest.check else None, ok])
             # not -1 as well: of two choices with the same alternative TVM makes one, and reads what both need before it
-            place = where(taken, ravel(point.cell, nest.shape, ctx.sizes), T.const(-2))
+            place = where(taken(nest, point, ok), ravel(point.cell, nest.shape, ctx.sizes), T.const(-2))
             cells.append(where(here, place, T.const(-1)))
             points.append(point)
             report = test(nest.check, point.grid, ctx)

@@ -37,20 +37,24 @@ def codes(a: Array) -> Array:
     return a.view(f"uint{8 * a.dtype.itemsize}") if a.dtype.kind == "V" or a.dtype.name == "bfloat16" else a
 
 
-def by_relax(func: Any, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-    """What ``R.call_tir`` gives, in the Relax VM, with symbolic extents where the function has them."""
+def relax_module(func: Any, inputs: int) -> Any:
+    """A Relax function ``main`` of so many inputs, which calls this one by ``R.call_tir``, symbolic extents included."""
     bb = relax.BlockBuilder()
-    buffers = [p.ty for p in func.params]
-    types = [relax.TensorType(list(b.shape), str(b.dtype)) for b in buffers]
-    given = [relax.Var(f"x{k}", t) for k, t in enumerate(types[: len(inputs)])]
+    types = [relax.TensorType(list(p.ty.shape), str(p.ty.dtype)) for p in func.params]
+    given = [relax.Var(f"x{k}", t) for k, t in enumerate(types[:inputs])]
     with bb.function("main", given):
         f = bb.add_func(func.without_attr("global_symbol"), "kernel")
         with bb.dataflow():
-            result = bb.emit_output(relax.call_tir(f, relax.Tuple(given), types[len(inputs) :]))
+            result = bb.emit_output(relax.call_tir(f, relax.Tuple(given), types[inputs:]))
         bb.emit_func_output(result)
-    vm = relax.VirtualMachine(tvm.compile(bb.get(), target=TARGET), tvm.cpu())
+    return bb.get()
+
+
+def by_relax(func: Any, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    """What ``R.call_tir`` gives, in the Relax VM."""
+    vm = relax.VirtualMachine(tvm.compile(relax_module(func, len(inputs)), target=TARGET), tvm.cpu())
     found = vm["main"](*(tvm.runtime.tensor(np.ascontiguousarray(a)) for a in inputs))
-    assert len(outputs) == len(types) - len(inputs)
+    assert len(outputs) == len(func.params) - len(inputs)
     return [found.numpy()] if len(outputs) == 1 else [t.numpy() for t in found]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
-from tvm import relax
 
 import gscompile as gs
 from gscompile.compiler import nvcc
@@ -18,7 +17,7 @@ from tests import graphs
 from tests.cuda import Text
 from tests.ir.test_cubins import ARCHS, missing
 from tests.oracle import assert_same
-from tests.run.test_prim_func import adding, called, codes
+from tests.run.test_prim_func import adding, called, codes, relax_module
 
 IN_TURNS = EmulatedCuda.of({"arch": "sm_90"})
 
@@ -79,16 +78,8 @@ def test_machine_code(arch: str) -> None:
 
 
 def test_relax_holds_it_and_compiles_it() -> None:
-    bb = relax.BlockBuilder()
     func = adding().prim_func({"kind": "cuda", "arch": "sm_90"})
-    types = [relax.TensorType(list(p.ty.shape), str(p.ty.dtype)) for p in func.params]
-    given = [relax.Var(name, t) for name, t in zip("xi", types[:2], strict=True)]
-    with bb.function("main", given):
-        kernel = bb.add_func(func.without_attr("global_symbol"), "kernel")
-        with bb.dataflow():
-            result = bb.emit_output(relax.call_tir(kernel, relax.Tuple(given), types[2:]))
-        bb.emit_func_output(result)
-    imported = list(tvm.compile(bb.get(), target=target("sm_90")).mod.imports)
+    imported = list(tvm.compile(relax_module(func, 2), target=target("sm_90")).mod.imports)
     for module in imported:
         imported += module.imports
     (text,) = [str(module.inspect_source()) for module in imported if module.kind == "cuda"]
