@@ -13,6 +13,11 @@ import pytest
 import gscompile as gs
 
 HERE = Path(__file__).parent
+OTHER_SYSTEMS = [
+    ("aarch64", {"mcpu": "neoverse-n1"}),
+    ("riscv64", {"mcpu": "generic-rv64", "mattr": ["+m", "+a", "+f", "+d", "+c"]}),
+]
+"""Architectures with a compiler and an emulator, and what their targets have beside the triple."""
 
 
 def adding(name: str = "net") -> gs.Builder:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gscompile as gs
-from tests.deploy.libraries import HERE, adding, run, tool
+from tests.deploy.libraries import HERE, OTHER_SYSTEMS, adding, run, tool
 
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 SAID = """put_3: i[777] = 1000 is out of range for axis 0 of data (1000, 8): valid are -1000 to 999
@@ -83,15 +83,10 @@ def test_several_libraries_in_one_program(tmp_path: Path) -> None:
     run([program])
 
 
-@pytest.mark.parametrize(
-    ("triple", "emulator", "attributes"),
-    [
-        ("aarch64-linux-gnu", "qemu-aarch64", {"mcpu": "neoverse-n1"}),
-        ("riscv64-linux-gnu", "qemu-riscv64", {"mcpu": "generic-rv64", "mattr": ["+m", "+a", "+f", "+d", "+c"]}),
-    ],
-)
-def test_other_systems(tmp_path: Path, triple: str, emulator: str, attributes: dict[str, Any]) -> None:
-    cc, qemu = tool(f"{triple}-gcc"), tool(emulator)
+@pytest.mark.parametrize(("architecture", "attributes"), OTHER_SYSTEMS)
+def test_other_systems(tmp_path: Path, architecture: str, attributes: dict[str, Any]) -> None:
+    triple = f"{architecture}-linux-gnu"
+    cc, qemu = tool(f"{triple}-gcc"), tool(f"qemu-{architecture}")
     adding().build({"kind": "llvm", "mtriple": triple, **attributes}).export(tmp_path / "net.a")
     program = tmp_path / "use"
     run([cc, *FLAGS, f"-I{tmp_path}", HERE / "use.c", tmp_path / "net.a", "-static", "-lm", "-o", program])

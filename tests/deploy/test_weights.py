@@ -16,13 +16,14 @@ import pytest
 
 import gscompile as gs
 from gscompile.commands.main import main
-from tests.deploy.libraries import HERE, run, tool
+from tests.deploy.libraries import HERE, OTHER_SYSTEMS, run, tool
 from tests.deploy.test_c import FLAGS
 from tests.oracle import assert_same
 
 TABLE = np.arange(3 * 1024, dtype="float32").reshape(3, 1024)
 FEW = np.array([5, 6, 7], "float32")
 ROWS = np.array([2, -1])
+CPUS = ["v2", "v3", "v4"]
 SAID = "2048 3071 7 7\n"
 REASONS = {
     "missing": "No such file or directory",
@@ -45,11 +46,11 @@ def lookup(factor: float = 1, name: str = "net") -> gs.Builder:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """net.so and libnet.a with net.weights, and files that are not theirs."""
+    """net.so and net.a for three CPUs, with net.weights, and files that are not theirs."""
     folder = tmp_path_factory.mktemp("net")
     module = lookup().build()
     for name in ("net.a", "net.so"):
-        module.export(folder / name, weights=folder / "net.weights")
+        module.export(folder / name, weights=folder / "net.weights", cpu=CPUS)
     lookup(2).build().export(folder / "other.so", weights=folder / "swapped")
     data = (folder / "net.weights").read_bytes()
     (folder / "folder").mkdir()
@@ -109,10 +110,20 @@ def test_sanitizers(folder: Path, sanitizer: str) -> None:
     assert run([tool("setarch"), "-R", made, "-", folder / "short", "-"]).startswith(SAID)
 
 
-def test_another_system(folder: Path, tmp_path: Path) -> None:
-    triple = "aarch64-linux-gnu"
-    cc, qemu = tool(f"{triple}-gcc"), tool("qemu-aarch64")
-    target = {"kind": "llvm", "mtriple": triple, "mcpu": "neoverse-n1"}
+@pytest.mark.parametrize("link", ["net.so", "net.a"])
+def test_valgrind(folder: Path, link: str) -> None:
+    """The library takes its code for AVX2, as in test_c.py."""
+    made = program(folder, "gcc", link, "-O0")
+    shutil.copy(folder / "net.weights", made.parent)
+    said = run([tool("valgrind"), "-q", "--error-exitcode=3", made, "-", folder / "short", "-"])
+    assert said.startswith(f"{SAID}net: ") and said.endswith(f"{REASONS['short']}\n{SAID}")
+
+
+@pytest.mark.parametrize(("architecture", "attributes"), OTHER_SYSTEMS)
+def test_other_systems(folder: Path, tmp_path: Path, architecture: str, attributes: dict[str, Any]) -> None:
+    triple = f"{architecture}-linux-gnu"
+    cc, qemu = tool(f"{triple}-gcc"), tool(f"qemu-{architecture}")
+    target = {"kind": "llvm", "mtriple": triple, **attributes}
     lookup().build(target).export(tmp_path / "net.a", weights=tmp_path / "net.weights")
     assert (tmp_path / "net.weights").read_bytes() == (folder / "net.weights").read_bytes()
     made = tmp_path / "program"
@@ -162,7 +173,7 @@ def test_several_graphs_and_the_command_line(tmp_path: Path) -> None:
 
 
 def test_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    made = lookup().build().export(tmp_path / "net.so", weights=tmp_path / "net.weights")
+    made = lookup().build().export(tmp_path / "net.so", weights=tmp_path / "net.weights", cpu=CPUS)
     assert [p.name for p in made] == ["net.so", "net.h", "net.weights"]
     for path in made:
         assert path.read_bytes() == (folder / path.name).read_bytes()
