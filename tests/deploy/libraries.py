@@ -41,3 +41,16 @@ def run(command: Sequence[Any], **options: Any) -> str:
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == 0, (done.returncode, done.stdout[-4000:], done.stderr[-4000:])
     return done.stdout
+
+
+def sanitizing(folder: Path, sanitizer: str) -> tuple[list[str], str]:
+    """Flags that compile a program under one of gcc's sanitizers, and a compiler for the library that it uses.
+
+    What the library does between a program and its kernels is watched as well: a sanitizer of threads that does not see its
+    atomics would take what they order for races.
+    """
+    flags = [f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-g"]
+    cc = folder / "cc"
+    cc.write_text(f'#!/bin/sh\ncase " $* " in *" -c "*) set -- {" ".join(flags)} "$@" ;; esac\nexec gcc "$@"\n')
+    cc.chmod(0o755)
+    return flags, str(cc)

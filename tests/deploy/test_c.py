@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gscompile as gs
-from tests.deploy.libraries import HERE, OTHER_SYSTEMS, adding, run, tool
+from gscompile.deploy import source
+from tests.deploy.libraries import HERE, OTHER_SYSTEMS, adding, run, sanitizing, tool
 
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 SAID = """put_3: i[777] = 1000 is out of range for axis 0 of data (1000, 8): valid are -1000 to 999
@@ -45,10 +47,31 @@ def test_a_program_runs(folder: Path, cc: str, link: str) -> None:
     assert run([compiled(folder, cc, link=link)]) == SAID
 
 
+def watched(folder: Path, sanitizer: str) -> list[str]:
+    """The command of a program that is watched, and the library in it."""
+    tool("gcc")
+    flags, cc = sanitizing(folder, sanitizer)
+    adding().build().export(folder / "net.a", cc=cc)
+    return [tool("setarch"), "-R", str(compiled(folder, "gcc", *flags, link="net.a"))]
+
+
 @pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread"])
-def test_sanitizers(folder: Path, sanitizer: str) -> None:
-    program = compiled(folder, "gcc", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-O1", link="libnet.a")
-    assert run([tool("setarch"), "-R", program]) == SAID
+def test_sanitizers(tmp_path: Path, sanitizer: str) -> None:
+    assert run(watched(tmp_path, sanitizer)) == SAID
+
+
+def test_a_race_in_the_library_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block of scratch memory that is kept is taken and given back in two steps instead of one."""
+    text, torn = source.SCRATCH.read_text(), "({ GsScratch *had = *(slot); *(slot) = (block); had; })"
+    changed = tmp_path / "_scratch.h"
+    changed.write_text(
+        f"#define torn(slot, block) {torn}\n"
+        + text.replace("_Atomic(GsScratch *)", "GsScratch *").replace("atomic_exchange(", "torn(")
+    )
+    monkeypatch.setattr(source, "SCRATCH", changed)
+    done = subprocess.run(watched(tmp_path, "thread"), capture_output=True, text=True)
+    assert done.returncode != 0 and "WARNING: ThreadSanitizer: data race" in done.stderr, done
+    assert " in net\n" in done.stderr
 
 
 def test_valgrind(folder: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.commands.main import main
-from tests.deploy.libraries import HERE, OTHER_SYSTEMS, run, tool
+from tests.deploy.libraries import HERE, OTHER_SYSTEMS, run, sanitizing, tool
 from tests.deploy.test_c import FLAGS
 from tests.oracle import assert_same
 
@@ -104,9 +104,12 @@ def test_what_is_not_theirs(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread"])
-def test_sanitizers(folder: Path, sanitizer: str) -> None:
-    made = program(folder, "gcc", "net.a", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all")
-    shutil.copy(folder / "net.weights", made.parent)
+def test_sanitizers(folder: Path, tmp_path: Path, sanitizer: str) -> None:
+    tool("gcc")
+    flags, cc = sanitizing(tmp_path, sanitizer)
+    lookup().build().export(tmp_path / "net.a", weights=tmp_path / "net.weights", cc=cc)
+    made = program(tmp_path, "gcc", "net.a", *flags)
+    shutil.copy(tmp_path / "net.weights", made.parent)
     assert run([tool("setarch"), "-R", made, "-", folder / "short", "-"]).startswith(SAID)
 
 
