@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import spec_from_loader
 from pathlib import Path
@@ -18,8 +17,11 @@ NAME = "schedules"
 BESIDE = Path(__file__).resolve().parents[1] / NAME / "__init__.py"  # in a checkout, and where gscompile is installed
 
 
-class Alias(MetaPathFinder, Loader):
-    """Gives ``schedules.x`` as the module ``gscompile.schedules.x``: one module, of two names."""
+class Alias:
+    """Gives ``schedules.x`` as the module ``gscompile.schedules.x``: one module, of two names.
+
+    A finder and a loader, without their base classes, whose import takes longer than that of all else here.
+    """
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         top, _, below = name.partition(".")
@@ -27,7 +29,7 @@ class Alias(MetaPathFinder, Loader):
             return None
         here = sys.modules[top].__spec__ if below else PathFinder.find_spec(top)
         ours = here is None or here.name.startswith("gscompile.") or _is_beside(here)
-        return spec_from_loader(name, self) if ours else None
+        return spec_from_loader(name, self) if ours else None  # type: ignore[arg-type]  # which asks for an old method
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(f"gscompile.{spec.name}")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -183,6 +181,9 @@ def _opened(path: Path, digest: bytes) -> Any:
     try:
         if _first.setdefault(path, digest) == digest:
             return ctypes.CDLL(str(path))
+        import shutil  # these take longer to import than a library to load
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="gscompile-") as folder:
             return ctypes.CDLL(shutil.copy(path, folder))
     except OSError as e:

@@ -12,7 +12,6 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -21,6 +20,7 @@ from gscompile.errors import ArgumentError
 from gscompile.runtime.threads import COUNT_AT, available_cores, get_num_threads
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
     from types import ModuleType
 
 try:
@@ -233,6 +233,8 @@ def _python_launcher(others: int) -> int:
 
 @cache
 def _executor() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # an import that most processes do without
+
     return ThreadPoolExecutor(available_cores(), thread_name_prefix="gscompile")
 
 

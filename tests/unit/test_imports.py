@@ -83,3 +83,16 @@ def test_the_runtime_needs_numpy_only() -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("True []\n", "")
+
+
+def test_the_first_library_waits_for_no_slow_imports() -> None:
+    """What the runtime needs in rare cases only, and takes longer to import than a library to load."""
+    code = """
+        import numpy, sys
+        before = set(sys.modules)
+        import gscompile.runtime.load
+        slow = {"importlib.abc", "importlib.resources", "tempfile", "concurrent.futures", "logging"}
+        print(sorted(slow & (set(sys.modules) - before)))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
