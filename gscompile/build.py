@@ -469,6 +469,16 @@ def export(
     )
 
 
+def export_measured(module: Module, path: Path) -> None:
+    """Write a shared library that a tuner sends to another machine; see :mod:`gscompile.deploy.measure`.
+
+    Raises:
+        TargetError: there is no C compiler for the target, or it has no shared libraries.
+    """
+    libraries.require_exported(module._recipe.target, path, False, 0)
+    libraries.export([module._for_each([], False)], path, measured=True)
+
+
 def _loaded(*recipe: Any) -> Module:
     return made(Recipe(*recipe))
 

@@ -15,7 +15,7 @@ from typing import Any
 from gscompile.compiler.lower import Summary
 from gscompile.compiler.targets import Target
 from gscompile.compiler.targets.create import architecture
-from gscompile.deploy import cuda, onnxruntime, text
+from gscompile.deploy import cuda, measure, onnxruntime, text
 from gscompile.deploy import weights as external
 from gscompile.deploy.features import Feature, needed
 from gscompile.deploy.source import Function, Level, constant_name, header, kernel_symbol, public, source
@@ -58,6 +58,7 @@ def export(
     domain: str = "",
     freestanding: bool = False,
     weights: str | Path | None = None,
+    measured: bool = False,
 ) -> list[Path]:
     """Write a library, its header and perhaps a file of constants; see :meth:`gscompile.build.Module.export`.
 
@@ -65,6 +66,7 @@ def export(
         graphs: each for every level.
         levels: names of CPUs, the best first.
         domain: of ONNX Runtime's, in which the graphs are custom operators, too.
+        measured: whether it has what :mod:`gscompile.deploy.measure` is for; of one graph, for a CPU with a system.
     """
     to = Path(path)
     kind = SUFFIXES[to.suffix]
@@ -117,6 +119,9 @@ def export(
         if domain:
             code += onnxruntime.source(functions, domain)
             symbols.append(onnxruntime.REGISTER)
+        if measured:
+            code += measure.source(functions[0])
+            symbols += measure.SYMBOLS
         (folder / "library.c").write_text(code + _assembly(blobs, folder, is_webassembly(first.target)))
         tools.compile("library.c", "library.o", folder, freestanding)
         tools.join(["library.o", *objects], "all.o", symbols, folder)

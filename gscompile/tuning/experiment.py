@@ -22,7 +22,7 @@ from gscompile.schedules import Choices
 from gscompile.tuning.candidates import Space
 from gscompile.tuning.candidates import text_of as text_of_choices
 from gscompile.tuning.indices import sizes_of, specs_of, text_of
-from gscompile.tuning.worker import Job, Prepare, Worker, differs
+from gscompile.tuning.worker import Job, Prepare, Worker
 
 ROUNDS, SLICE_MS = 9, 5.0
 DEFAULT = "default"
@@ -184,7 +184,7 @@ def _measured(
     states, runs = dict.fromkeys(modules, "ok"), {}
     for name, m in modules.items():
         runs[name], outs = worker.bound_to(m)
-        if differs(outs, worker.want) is not None:
+        if worker.wrong(outs) is not None:
             states[name] = "wrong"
     times = worker.turns(runs, rounds, SLICE_MS)
     for name, m in modules.items():

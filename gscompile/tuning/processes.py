@@ -1,4 +1,4 @@
-"""Handles of the processes in :mod:`gscompile.tuning.worker`: one that crashes or hangs is started again."""
+"""Handles of the processes in :mod:`gscompile.tuning.serve`: one that crashes or hangs is started again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 from gscompile.bench.timing import exit_text
 from gscompile.compiler.disk_cache import FOLDER, MEGABYTES
 from gscompile.errors import ArgumentError
-from gscompile.tuning.worker import Answer, Job, Request, main
+from gscompile.tuning.serve import main
+from gscompile.tuning.worker import Answer, Job, Request
 
 START_S = 120.0
 """For the first answer, which imports TVM."""
@@ -33,6 +34,11 @@ class Process:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._ready = False
+
+    @property
+    def running(self) -> bool:
+        """Whether it is: an answer may mean that it has ended."""
+        return self._process is not None
 
     def ask(self, request: Request, patience_s: float) -> Answer:
         """The answer; where there is none, why: it ``crashed``, or ``hung`` for longer than that."""

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time as clock
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -19,18 +19,20 @@ import numpy as np
 from gscompile.build import Module
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database, Key, Record, key_of, named, numbered
-from gscompile.errors import ArgumentError
+from gscompile.errors import ArgumentError, TargetError
 from gscompile.frontend.builder import Builder
 from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import available_cores, get_num_threads
 from gscompile.tuning.candidates import Candidate, Space
 from gscompile.tuning.indices import sizes_of, specs_of, text_of
+from gscompile.tuning.places import Fleet, Here, Place
 from gscompile.tuning.processes import Process
 from gscompile.tuning.progress import Progress, Tell, shown
+from gscompile.tuning.remote import tracker_of
 from gscompile.tuning.report import write_report
 from gscompile.tuning.result import Trial, Tuned
 from gscompile.tuning.search import Search, search_of
-from gscompile.tuning.worker import Answer, Build, Job, Measure, MeasureAgain, Prepare
+from gscompile.tuning.worker import Answer, Boards, Build, Job, Measure, MeasureAgain
 
 BUILD_S = 120.0
 """For a build."""
@@ -61,8 +63,10 @@ def tune(
     progress: bool | Tell = True,
     seed: int = 0,
     report: str | PathLike[str] | None = None,
+    tracker: str | None = None,
+    key: str | None = None,
 ) -> Tuned:
-    """Find the choices with which a graph runs fastest on this machine, for indices like those that it will get.
+    """Find the choices with which a graph runs fastest on this machine, or on boards, for indices like those that it will get.
 
     Args:
         source: what to tune.
@@ -81,10 +85,13 @@ def tune(
             :class:`gscompile.tuning.progress.Progress`.
         seed: of arrays and of the search.
         report: a page of HTML to write: trials over time, what each choice contributes, the winner's TIR beside the default's.
+        tracker, key: ``HOST:PORT`` of a tracker of TVM's RPC, and what it calls the boards to which candidates for ``target``
+            are sent, and on which they are timed; records are for their processor then.
 
     Raises:
         ArgumentError: indices, sizes or options make no sense, or the graph cannot be called.  DeviceError: the target is a CPU
-        that cannot run here.  MissingExtraError: the extra ``tune`` is not installed.
+        that cannot run here; or there is no tracker, no board of that key, or none any more: what is finished is kept.
+        TargetError: there is no C compiler for the boards.  MissingExtraError: the extra ``tune`` is not installed.
     """
     graph = (
         source.graph()
@@ -98,21 +105,38 @@ def tune(
     if type(trials) is not int or trials < 0:
         raise ArgumentError(f"tune: trials is an int that is not negative; got {trials!r}")
     found = resolve(target)
-    if not found.by_driver:
+    if (tracker is None) != (key is None):
+        raise ArgumentError("tune: tracker= says who knows the boards, and key= which of them: both are needed")
+    if tracker is not None and found.by_driver:
+        raise TargetError(f"tune: boards are CPUs; got {found}")
+    if tracker is None and not found.by_driver:
         found.require_device("tune")
     specs = specs_of(graph, indices)
     known = sizes_of(graph, sizes, specs)
-    threads = get_num_threads()
-    job = Job(graph, found, tuple(rules), deterministic, specs, known, threads)
-    space = Space.of(graph, found, rules, deterministic, known, threads)
-    numbers = {v.name: str(k) for k, v in enumerate(graph.inputs)}
-    described = {numbers[name]: text_of(spec) for name, spec in specs.items()}
-    key = replace(key_of(graph, found, deterministic, rules), indices=described, sizes=known)
+    job = Job(graph, found, tuple(rules), deterministic, specs, known, get_num_threads())
+    search_of(search, Space(()), seed)  # refuses what is none before anything is built
     records = None if database is None else Database(database)
     begin = clock.monotonic()
-    run = _Run(job, key, space, search_of(search, space, seed), records, trials, begin, time, seed)
-    with shown(progress, graph.name, trials) as tell:
-        result = run.run(tell)
+    cache = new_cache()
+    place: Place = Here(job, cache, seed)
+    if tracker is not None and key is not None:
+        boards = Boards(*tracker_of(tracker), key, cache)
+        job = replace(job, boards=boards)
+        place = Fleet(job, boards, cache, seed)
+    try:
+        place.open()
+        space = Space.of(graph, found, rules, deterministic, known, place.threads)
+        numbers = {v.name: str(k) for k, v in enumerate(graph.inputs)}
+        described = {numbers[name]: text_of(spec) for name, spec in specs.items()}
+        own = key_of(graph, found, deterministic, rules)
+        own = replace(own, machine=place.machine, indices=described, sizes=known)
+        searched = search_of(search, space, seed)
+        run = _Run(job, place, cache, own, space, searched, records, trials, begin, time, seed)
+        with shown(progress, graph.name, trials) as tell:
+            result = run.run(tell)
+    finally:
+        place.stop()
+        shutil.rmtree(cache, ignore_errors=True)
     if report is not None:
         write_report([result], report)
     return result
@@ -123,6 +147,8 @@ class _Run:
     """The state of one tuning."""
 
     job: Job
+    place: Place
+    cache: str
     key: Key
     space: Space
     search: Search
@@ -138,27 +164,20 @@ class _Run:
     def run(self, tell: Tell) -> Tuned:
         self.resume()
         interrupted = False
-        cache = new_cache()
-        measurer = Process(replace(self.job, cores=self.measuring_cores()), cache, Prepare(self.seed))
-        builders = self.builders(cache)
+        builders = self.builders()
         try:
-            for process in (measurer, *builders):
+            self.place.start()
+            for process in builders:
                 process.start()
-            ready = measurer.ask(Prepare(self.seed), BUILD_S)
-            if ready.state != "ok":
-                raise ArgumentError(
-                    f"tune: {self.job.graph.name}: the default cannot be measured: {ready.state}: {ready.why}"
-                )
-            self.default_ms = ready.default_ms
+            self.default_ms = self.place.ready()
             try:
-                self.all(measurer, builders, tell)
+                self.all(builders, tell)
             except KeyboardInterrupt:
                 interrupted = True
-            return self.result(measurer, interrupted)
+            return self.result(interrupted)
         finally:
-            for process in (measurer, *builders):
+            for process in builders:
                 process.stop()
-            shutil.rmtree(cache, ignore_errors=True)
 
     def resume(self) -> None:
         """What an earlier run has tried."""
@@ -173,47 +192,42 @@ class _Run:
 
     # -- trials
 
-    def measuring_cores(self) -> tuple[int, ...]:
-        """The cores of what is measured: as many as a call has threads."""
-        return _cores()[: self.job.threads]
-
-    def building_cores(self) -> tuple[int, ...]:
-        """The others; all where there are none."""
-        return _cores()[self.job.threads :]
-
     @property
     def left(self) -> bool:
         """Whether another candidate may be tried."""
         return self.limit is None or clock.monotonic() - self.begin < self.limit
 
-    def builders(self, cache: str) -> list[Process]:
+    def builders(self) -> list[Process]:
         """The processes that build: one for each free core, or for each core where none is free."""
-        count = min(len(self.building_cores()) or available_cores(), MOST_BUILDERS)
-        return [Process(replace(self.job, threads=1, cores=self.building_cores()), cache) for _ in range(count)]
+        cores = self.place.cores
+        count = min(len(cores) or available_cores(), MOST_BUILDERS)
+        return [Process(replace(self.job, threads=1, cores=cores), self.cache) for _ in range(count)]
 
-    def all(self, measurer: Process, builders: Sequence[Process], tell: Tell) -> None:
+    def all(self, builders: Sequence[Process], tell: Tell) -> None:
         """Try candidates until there are enough.
 
-        Where no core is free, nothing is measured while something is built.
+        Where no core is free, nothing is measured while something is built.  Boards measure while others do, and what is done
+        first is noted first.
         """
-        free, count = len(self.building_cores()), len(builders)
+        free, boards, count = len(self.place.cores), self.place.boards, len(builders)
         idle: SimpleQueue[Process] = SimpleQueue()
         for b in builders:
             idle.put(b)
 
-        def build(candidate: Candidate) -> Answer:
+        def build(candidate: Candidate) -> tuple[Answer, Answer | None]:
             builder = idle.get()
             try:
-                return builder.ask(Build(candidate), BUILD_S)
+                built = builder.ask(Build(candidate), BUILD_S)
             finally:
                 idle.put(builder)
+            return built, self.found(candidate, built) if boards else None
 
-        pending: list[tuple[Candidate, Future[Answer]]] = []
-        pool = ThreadPoolExecutor(count)
+        pending: list[tuple[Candidate, Future[tuple[Answer, Answer | None]]]] = []
+        pool = ThreadPoolExecutor(count + boards)
         try:
             while True:
                 while (
-                    len(pending) < 2 * count + 2 * (not free)
+                    len(pending) < 2 * (count + boards) + 2 * (not free)
                     and len(self.trials) + len(pending) < self.wanted
                     and self.left
                 ):
@@ -223,28 +237,33 @@ class _Run:
                     pending.append((candidate, pool.submit(build, candidate)))
                 if not pending:
                     return
-                batch = pending[:1] if free else pending
-                wait([f for _, f in batch])
-                pending = pending[len(batch) :]
-                for candidate, built in batch:
-                    self.try_(candidate, built.result(), measurer)
+                batch = pending[:1] if free and not boards else pending
+                done, _ = wait([f for _, f in batch], return_when=FIRST_COMPLETED if boards else ALL_COMPLETED)
+                # errors last, so that what is finished is noted
+                batch = sorted((p for p in batch if p[1] in done), key=lambda p: p[1].exception() is not None)
+                pending = [p for p in pending if p not in batch]
+                for candidate, future in batch:
+                    built, found = future.result()
+                    self.add(candidate, built, found or self.found(candidate, built))
                     tell(self.progress())
                     if not self.left:
                         return
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def try_(self, candidate: Candidate, built: Answer, measurer: Process) -> None:
-        """Measure what was built, and note it."""
+    def found(self, candidate: Candidate, built: Answer) -> Answer:
+        """What came of a candidate that was built: it is measured, if its code is new."""
         known = self.codes.get(built.code) if built.state == "ok" else None
         if built.state != "ok":
-            found = built
-        elif known is not None:
+            return built
+        if known is not None:
             state = "same" if known.state == "ok" else known.state
-            found = Answer(state, known.why, built.code, known.ms, known.default_ms, known.ratio)
-        else:
-            patience = max(PATIENCE_S, PATIENCE * self.default_ms / 1e3)
-            found = measurer.ask(Measure(candidate), patience)
+            return Answer(state, known.why, built.code, known.ms, known.default_ms, known.ratio)
+        patience = max(PATIENCE_S, PATIENCE * self.default_ms / 1e3)
+        return self.place.ask(Measure(candidate, patience), patience)
+
+    def add(self, candidate: Candidate, built: Answer, found: Answer) -> None:
+        """Note a trial."""
         seconds = clock.monotonic() - self.begin
         trial = Trial(candidate, found.state, found.ms, found.default_ms, found.ratio, found.why, seconds)
         self.trials.append(trial)
@@ -269,12 +288,12 @@ class _Run:
 
     # -- the winner
 
-    def result(self, measurer: Process, interrupted: bool) -> Tuned:
+    def result(self, interrupted: bool) -> Tuned:
         """The best, measured again on fresh arrays in turns with the default."""
         ranked = sorted((t for t in self.trials if t.state == "ok" and t.ratio > 1), key=lambda t: -t.ratio)[:AGAIN]
         winner, noise = Trial({}, "ok", self.default_ms, self.default_ms, 1.0), 0.0
         if ranked:
-            answer = measurer.ask(MeasureAgain(tuple(t.choices for t in ranked), self.seed + FRESH), BUILD_S)
+            answer = self.place.ask(MeasureAgain(tuple(t.choices for t in ranked), self.seed + FRESH), BUILD_S)
             winner, noise = chosen(ranked, answer, winner)
         if self.trials:
             self.note(WINNER, winner)
@@ -334,8 +353,3 @@ def chosen(ranked: Sequence[Trial], answer: Answer, default: Trial) -> tuple[Tri
 
 def _plain(choices: Mapping[str, Mapping[str, int | str]]) -> Candidate:
     return {nest: dict(given) for nest, given in choices.items()}
-
-
-def _cores() -> tuple[int, ...]:
-    """The cores that this process may use; none where the system does not tell."""
-    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()

@@ -1,33 +1,28 @@
-"""The processes that candidates are built and measured in, which may crash or hang.
-
-The process answers one request after the other, on a connection whose file descriptor it is given.  What it builds is kept in a
-disk cache of the tuning's own, where another process finds it.
-"""
+"""What answers requests to build, compare and time candidates."""
 
 from __future__ import annotations
 
 import gc
-import os
-import sys
+import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from gscompile.bench.timing import Timer, interleaved, timer
 from gscompile.bench.workload import TOLERANCE, relative_error
-from gscompile.build import Module, Recipe, made
+from gscompile.build import Module, Recipe, export_measured, made
 from gscompile.compiler import nvcc
 from gscompile.compiler.targets import Target
 from gscompile.emulation import EmulatedCuda
 from gscompile.errors import ArgumentError, GSError
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
-from gscompile.runtime.threads import set_num_threads
 from gscompile.schedules import Choices
+from gscompile.tuning.candidates import text_of
 from gscompile.tuning.indices import Spec, arrays
 
 ROUNDS, SLICE_MS = 5, 6.0
@@ -36,6 +31,30 @@ HOPELESS = 3.0
 """A candidate whose call takes so many times the default's is not timed further."""
 NOTICED_MS = 0.02
 """And this much longer: what one call of less takes says nothing."""
+FIRST_CALL_S = 60.0
+"""On a board, where a request does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """Machines on which candidates are measured: servers of TVM's RPC.
+
+    Attributes:
+        host, port: of their tracker.
+        key: by which the tracker knows them.
+        folder: of libraries, here.
+        machine: which all of them are; empty until one has said so.
+    """
+
+    host: str
+    port: int
+    key: str
+    folder: str
+    machine: str = ""
+
+    def library(self, choices: Choices) -> Path:
+        """The file of a candidate."""
+        return Path(self.folder) / f"c{hashlib.sha256(text_of(choices).encode()).hexdigest()[:24]}.so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +63,7 @@ class Job:
 
     Attributes:
         cores: that the process may use; all of them if empty.
+        boards: where candidates are measured; None for this machine.
     """
 
     graph: Graph
@@ -54,6 +74,7 @@ class Job:
     sizes: Mapping[str, int]
     threads: int
     cores: tuple[int, ...] = ()
+    boards: Boards | None = None
 
     def recipe(self, choices: Choices) -> Recipe:
         return Recipe(self.graph, self.rules, self.deterministic, self.target, choices)
@@ -85,9 +106,14 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A request: compare a candidate's result, and time it in turns with the default."""
+    """A request: compare a candidate's result, and time it in turns with the default.
+
+    Attributes:
+        patience_s: for its first call on a board, which a process of the board waits for.
+    """
 
     choices: Choices
+    patience_s: float = FIRST_CALL_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +129,12 @@ class Answer:
     """Of any request.
 
     Attributes:
-        state: of a record.
+        state: of a record; or ``lost``: the board was.
         why: what went wrong.
         code: a hash of what was built.
         ms, default_ms, ratio: medians.
         times: milliseconds by contender and round.
+        machine: the processor of a board, and how many cores it has.
     """
 
     state: str
@@ -117,6 +144,7 @@ class Answer:
     default_ms: float = 0.0
     ratio: float = 0.0
     times: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    machine: tuple[str, int] = ("", 0)
 
 
 Request: TypeAlias = "Build | Prepare | Measure | MeasureAgain"
@@ -143,14 +171,20 @@ class Worker:
                 return self.measure(request.choices)
             return self.measure_again(request.candidates, request.seed)
         except Exception as e:
-            text = str(e).strip()[:500] if isinstance(e, GSError) else f"{type(e).__name__}: {str(e).strip()[:500]}"
-            return Answer("failed", text)
+            return self.failed(e)
+
+    def failed(self, error: Exception) -> Answer:
+        """What an exception means."""
+        text = str(error).strip()[:500]
+        return Answer("failed", text if isinstance(error, GSError) else f"{type(error).__name__}: {text}")
 
     def build(self, choices: Choices) -> Answer:
         """Compile, and say what code it is."""
         recipe = self.job.recipe(choices)
         code = f"{T.structural_hash(recipe.lowered().module):x}"
-        made(recipe)
+        module = made(recipe)
+        if self.job.boards is not None:
+            export_measured(module, self.job.boards.library(choices))
         return Answer("ok", code=code)
 
     def prepare(self, seed: int) -> Answer:
@@ -176,13 +210,17 @@ class Worker:
         """Results as NumPy arrays."""
         return outs
 
+    def wrong(self, outs: Sequence[Any]) -> str | None:
+        """How results differ from the default's."""
+        return differs(self.fetched(outs), self.want)
+
     def timer(self, run: Callable[[], Any]) -> Timer:
         """What times a call."""
         return timer(run)
 
     def measure(self, choices: Choices) -> Answer:
         run, outs = self.bound(choices)
-        if (wrong := differs(self.fetched(outs), self.want)) is not None:
+        if (wrong := self.wrong(outs)) is not None:
             return Answer("wrong", wrong)
         first = self.one(run)
         if first > HOPELESS * self.default_ms:  # once may have been a disturbance
@@ -199,7 +237,7 @@ class Worker:
         runs = {"default": self.default, "again": self.bound({})[0]}
         for k, choices in enumerate(candidates):
             run, outs = self.bound(choices)
-            if differs(self.fetched(outs), self.want) is None:
+            if self.wrong(outs) is None:
                 runs[str(k)] = run
         return Answer("ok", default_ms=self.default_ms, times=self.turns(runs, AGAIN_ROUNDS, AGAIN_SLICE_MS))
 
@@ -280,17 +318,12 @@ class WithoutGpu(Worker):
             _, outs = self.bound(choices)
         except ArgumentError as e:
             return Answer("built", f"not compared: threads that share memory do not run one after the other: {e}")
-        wrong = differs(outs, self.want)
+        wrong = self.wrong(outs)
         return Answer("right") if wrong is None else Answer("wrong", wrong)
 
     def bound(self, choices: Choices) -> tuple[Callable[[], Any], list[Any]]:
         emulated = EmulatedCuda.of({"arch": self.job.target.facts.arch})
         return self.bound_to(made(replace(self.job.recipe(choices), target=emulated)))
-
-
-def worker_of(job: Job) -> Worker:
-    """What answers requests about a job."""
-    return (Worker if not job.on_gpu else OnGpu if job.measured else WithoutGpu)(job)
 
 
 def differs(got: Sequence[Any], want: Sequence[Any]) -> str | None:
@@ -310,22 +343,3 @@ def differs(got: Sequence[Any], want: Sequence[Any]) -> str | None:
         if worst > TOLERANCE[name]:
             return f"result {k}: off by {worst:.1e} of the largest element"
     return None
-
-
-def serve(connection: Connection) -> None:
-    """Answer requests until the other end is gone."""
-    job: Job = connection.recv()
-    if job.cores and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, job.cores)
-    set_num_threads(job.threads)
-    worker = worker_of(job)
-    while True:
-        connection.send(worker.answer(connection.recv()))
-
-
-def main() -> None:
-    """The process, whose only argument is the number of the file descriptor."""
-    try:
-        serve(Connection(int(sys.argv[1])))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        os._exit(0)  # whoever asked has gone

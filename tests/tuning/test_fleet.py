@@ -1,0 +1,123 @@
+"""Candidates are measured on boards that a tracker of TVM's RPC knows: here two servers, and a tracker, on the loopback."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.compiler.tuned import TRIAL, WINNER, Database, cpu
+from gscompile.runtime.threads import available_cores
+from gscompile.tuning import places
+from gscompile.tuning import tune as tuning
+from gscompile.tuning.progress import Progress
+from tests.tuning import graphs
+from tests.tuning.boards import Fleet, until
+from tests.tuning.hostile import Hostile
+
+pytest.importorskip("tornado", reason="the extra [fleet] is not installed: TVM's tracker needs tornado")
+DONE = {"ok", "same", "pruned"}
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    found = Fleet(tmp_path_factory.mktemp("fleet"))
+    yield found
+    found.kill()
+
+
+@pytest.fixture
+def fleet(started: Fleet) -> Fleet:
+    """Two boards that nobody uses."""
+    while len(started.alive) < 2:
+        started.join()
+    until(lambda: started.free() == 2)
+    return started
+
+
+def test_two_boards(fleet: Fleet, tmp_path: Path) -> None:
+    """Both are used; results are right, and the records are for the boards' processor."""
+    b, path, seen = graphs.long_rows(), tmp_path / "db", list[Progress]()
+    served = {board: board.sessions for board in fleet.alive}
+    r = gs.tune(b, trials=8, search="random", indices="zipf:1.1", database=path, progress=seen.append, **fleet.given)
+    assert [p.trials for p in seen] == list(range(1, 9)) and seen[-1].default_ms > 0
+    assert len(r.trials) == 8 and {t.state for t in r.trials} <= DONE, r.trials
+    assert {board.sessions > before for board, before in served.items()} == {True}
+    until(lambda: fleet.free() == 2)
+    records = Database(path).records()
+    assert Counter(x.kind for x in records) == {TRIAL: 8, WINNER: 1}
+    machine = f"{cpu()}, {available_cores()} cores, {available_cores()} threads"
+    assert {x.key.machine for x in records} == {machine}
+    x, i, s = np.ones((5000, 64), "int32"), np.full(40_000, 4999), np.full((40_000, 64), 2, "int32")
+    want = x.copy()
+    np.add.at(want, i, s)
+    assert np.array_equal(r.build()(x, i, s), want)
+
+
+def test_candidates_that_are_wrong_or_crash_or_hang_there(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are noted, and boards are used on."""
+    monkeypatch.setattr(tuning, "PATIENCE_S", 2.0)
+    b = gs.Builder("hostile")
+    b.output(b.take(b.input("x", (5000,), "float32"), b.input("i", (20_000,), "int64")))
+    r = gs.tune(b, rules=[Hostile()], trials=20, search="exhaustive", progress=False, **fleet.given)
+    states = {t.choices.get("take_2", {}).get("mood"): t for t in r.trials}
+    assert {m: t.state for m, t in states.items() if m is not None} == {
+        "wrong": "wrong", "dead": "crashed", "slow": "pruned", "endless": "hung", "broken": "failed"
+    }  # fmt: skip
+    assert "20000 elements" in states["wrong"].why or "off by" in states["wrong"].why
+    assert states["dead"].why == signal.SIGABRT.name and "a mistake in a rule" in states["broken"].why
+    assert sum(t.state == "ok" for t in r.trials) >= 1
+    until(lambda: fleet.free() == 2)
+
+
+def test_a_board_that_is_lost(fleet: Fleet, tmp_path: Path) -> None:
+    """The trial that it was busy with goes to the other one, which does the rest."""
+
+    def tell(p: Progress) -> None:
+        if p.trials == 3:
+            fleet.busy()[0].kill()
+
+    r = gs.tune(graphs.long_rows(), trials=10, search="random", database=tmp_path / "db", progress=tell, **fleet.given)
+    assert len(fleet.alive) == 1 and len(r.trials) == 10 and {t.state for t in r.trials} <= DONE, r.trials
+    assert Counter(x.kind for x in Database(tmp_path / "db").records()) == {TRIAL: 10, WINNER: 1}
+
+
+def test_all_boards_are_lost(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tuning ends, what is finished is kept, and another run goes on from there."""
+    monkeypatch.setattr(places, "WAIT_S", 1.0)
+    seen = list[int]()
+
+    def tell(p: Progress) -> None:
+        seen.append(p.trials)
+        if p.trials == 2:
+            for board in fleet.alive:
+                board.kill()
+
+    b, path = graphs.long_rows(), tmp_path / "db"
+    with pytest.raises(gs.DeviceError, match=r"the tracker at .* has no board of the key 'board'; it has none at all"):
+        gs.tune(b, trials=10, search="random", database=path, progress=tell, **fleet.given)
+    assert Counter(x.kind for x in Database(path).records()) == {TRIAL: seen[-1]} and seen[-1] >= 2
+    fleet.join()
+    r = gs.tune(b, trials=seen[-1] + 1, search="random", database=path, progress=False, **fleet.given)
+    assert [t.seconds > 0 for t in r.trials] == [False] * seen[-1] + [True]
+
+
+def test_what_does_not_answer(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "WAIT_S", 1.0)
+    b, place = graphs.rows(), fleet.given["tracker"]
+    with pytest.raises(
+        gs.DeviceError, match=rf"the tracker at {place} has no board of the key 'x'; it has 'board' \(2\)"
+    ):
+        gs.tune(b, tracker=place, key="x")
+    with pytest.raises(gs.DeviceError, match="no tracker of TVM's RPC answers at"):
+        gs.tune(b, tracker=f"127.0.0.1:{fleet.alive[0].port}", key="board")
+    tracker = fleet.connected()
+    sessions = [tracker.request("board") for _ in fleet.alive]
+    with pytest.raises(gs.DeviceError, match="all boards of the key 'board' are in use"):
+        gs.tune(b, search="random", **fleet.given)
+    del sessions
