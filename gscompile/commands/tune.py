@@ -1,4 +1,4 @@
-"""``gscompile tune MODEL``: the choices with which an ONNX model, or graphs of a script, run fastest here."""
+"""``gscompile tune MODEL``: the choices with which an ONNX model, or graphs of a script, run fastest, here or on boards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--shape", metavar="INPUT=N,M,..", action="append", default=[], help="a shape that stands for the model's"
     )
     parser.add_argument("--name", help="the name of the graph; by default the model's")
-    parser.add_argument("--target", default="llvm", help="llvm (this CPU), or attributes as JSON")
+    parser.add_argument("--target", default="llvm", help="llvm (this CPU), or attributes as JSON, also of boards")
     parser.add_argument("--trials", type=int, default=64, help="of each graph and distribution (%(default)s)")
     parser.add_argument("--time", type=float, metavar="SECONDS", help="that all of it may take, about")
     parser.add_argument(
@@ -46,6 +46,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--suite", type=int, metavar="N", help="instead of a model: so many workloads of gscompile bench's sample"
     )
+    parser.add_argument(
+        "--tracker", metavar="HOST:PORT", help="measure on boards, which this tracker of TVM's RPC knows"
+    )
+    parser.add_argument("--key", help="what the tracker calls them")
     parser.add_argument("--seed", type=int, default=0, help="of arrays, of the search, of --suite (%(default)s)")
     parser.add_argument("--report", metavar="FILE", help="write a page of HTML")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -91,6 +95,8 @@ def run(options: argparse.Namespace) -> int:
         search=options.search,
         progress=not options.quiet,
         seed=options.seed,
+        tracker=options.tracker,
+        key=options.key,
     ):
         print(result, flush=True)
         results.append(result)

@@ -107,6 +107,7 @@ def tune(
     found = resolve(target)
     if (tracker is None) != (key is None):
         raise ArgumentError("tune: tracker= says who knows the boards, and key= which of them: both are needed")
+    address = None if tracker is None else tracker_of(tracker)
     if tracker is not None and found.by_driver:
         raise TargetError(f"tune: boards are CPUs; got {found}")
     if tracker is None and not found.by_driver:
@@ -119,8 +120,8 @@ def tune(
     begin = clock.monotonic()
     cache = new_cache()
     place: Place = Here(job, cache, seed)
-    if tracker is not None and key is not None:
-        boards = Boards(*tracker_of(tracker), key, cache)
+    if address is not None and key is not None:
+        boards = Boards(*address, key, cache)
         job = replace(job, boards=boards)
         place = Fleet(job, boards, cache, seed)
     try:

@@ -81,6 +81,8 @@ def test_an_array_of_a_file(script: str, tmp_path: Path, capsys: pytest.CaptureF
         (["SCRIPT", "--indices", "uniform", "--indices", "i=sorted"], 2, "for all inputs, or for some by name"),
         (["SCRIPT", "--indices", "normal"], 2, "no distribution 'normal'"),
         (["--merge", "gone"], 2, "no such file"),
+        (["SCRIPT", "--tracker", "host:1"], 2, "key= which of them: both are needed"),
+        (["SCRIPT", "--tracker", "host", "--key", "x"], 2, "tracker: HOST:PORT is needed; got 'host'"),
     ],
 )
 def test_mistakes(

@@ -20,6 +20,7 @@ from gscompile.deploy.measure import CRASHED, HUNG, TEXT_BYTES
 from gscompile.runtime.threads import available_cores
 from gscompile.tuning import remote
 from gscompile.tuning.remote import tracker_of
+from tests.deploy.libraries import run, tool
 from tests.tuning import graphs
 from tests.tuning.hostile import Hostile
 
@@ -103,6 +104,44 @@ def test_who_survives(mood: str, want: int, tmp_path: Path) -> None:
     sent = Sent(b.build(rules=[Hostile()], choices={"take_2": {"mood": mood}}), tmp_path)
     arrays = [np.zeros(n, t) for n, t in ((5000, "float32"), (20_000, "int64"), (20_000, "float32"))]
     assert sent("survives", 1, *arrays) == want
+
+
+DRIVER = """
+#include <stdint.h>
+#include <stdio.h>
+typedef struct { int32_t type; uint32_t padding; int64_t value; } Argument;
+typedef struct { void *data; int64_t others[4]; uint64_t offset; } Tensor;
+int __tvm_ffi_gs_survives(void *, Argument *, int32_t, Argument *);
+int __tvm_ffi_gs_call(void *, Argument *, int32_t, Argument *);
+int main(void) {
+    float x[6] = {0, 1, 2, 3, 4, 5}, out[4] = {0};
+    int64_t i[2] = {-1, 0};
+    char why[512];
+    Tensor t[4] = {{.data = why}, {.data = x}, {.data = i}, {.data = out}};
+    Argument a[4], result, seconds = {1, 0, 20};
+    for (int k = 0; k < 4; ++k)
+        a[k] = (Argument){7, 0, (int64_t)(intptr_t)&t[k]};
+    __tvm_ffi_gs_call(0, a, 4, &result);
+    printf("%d %g %g %g %g\\n", (int)result.value, out[0], out[1], out[2], out[3]);
+    i[0] = 3;
+    __tvm_ffi_gs_call(0, a, 4, &result);
+    puts(result.value != 0 ? why : "no error");
+    a[0] = seconds;
+    __tvm_ffi_gs_survives(0, a, 4, &result);
+    printf("%d\\n", (int)result.value);
+}
+"""
+
+
+def test_a_board_of_another_architecture(tmp_path: Path) -> None:
+    b, triple = gs.Builder("rows"), "aarch64-linux-gnu"
+    b.output(b.take(b.input("x", (3, 2), "float32"), b.input("i", (2,), "int64")))
+    cc, qemu = tool(f"{triple}-gcc"), tool("qemu-aarch64")
+    export_measured(b.build({"kind": "llvm", "mtriple": triple}), tmp_path / "sent.so")
+    (tmp_path / "main.c").write_text(DRIVER)
+    run([cc, tmp_path / "main.c", tmp_path / "sent.so", "-o", tmp_path / "main"])
+    said = run([qemu, "-L", f"/usr/{triple}", "-E", f"LD_LIBRARY_PATH={tmp_path}", tmp_path / "main"])
+    assert said == "0 4 5 0 1\ntake_2: i[0] = 3 is out of range for axis 0 of data (3, 2): valid are -3 to 2\n0\n"
 
 
 # -- mistakes
