@@ -27,7 +27,10 @@ def run(options: argparse.Namespace) -> int:
     from gscompile.runtime import manifest
 
     found = manifest.read(options.library)
-    print(json.dumps(found.to_json(), indent=1) if options.json else found.text())
+    if options.json:
+        print(json.dumps({**found.to_json(), "sha256": found.digest.hex()}, indent=1))
+    else:
+        print(found.text())
     if found.weights is not None:
         beside = Path(options.weights or Path(options.library).parent / found.weights.name)
         if options.weights or beside.exists():

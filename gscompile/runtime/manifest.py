@@ -90,6 +90,7 @@ class Manifest:
         lines = [f"library {self.name} for {self.triple}, {self.target}"]
         lines.append("made by " + ", ".join(f"{name} {version}" for name, version in self.versions.items()))
         lines += self._levels_text()
+        lines.append(f"sha256 {self.digest.hex()}: its bytes are as they were written")
         if self.weights is not None:
             lines.append(self.weights.text())
         for e in self.entries:

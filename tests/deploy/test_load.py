@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import random
 import subprocess
@@ -280,10 +281,12 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         "  in   table: float32 (n, 64)",
         '  take_2 by i, bounds="raise"',
         "needs (x86-64-v3): ",
+        f"sha256 {manifest.read(library).digest.hex()}: ",
     ]:
         assert line in said
     assert main(["inspect", "--json", str(library)]) == 0
-    assert '"function": "lookup"' in capsys.readouterr().out
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["graphs"][0]["function"] == "lookup" and printed["sha256"] == manifest.read(library).digest.hex()
     assert main(["compile", f"{script}:several", "-o", str(tmp_path / "two.a"), "--prefix", "acme_"]) == 0
     assert "int acme_b(" in (tmp_path / "two.h").read_text()
     assert main(["compile", f"{script}:lookup", "-o", str(tmp_path / "firmware.o"), "--freestanding"]) == 0
