@@ -50,6 +50,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--tracker", metavar="HOST:PORT", help="measure on boards, which this tracker of TVM's RPC knows"
     )
     parser.add_argument("--key", help="what the tracker calls them")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="",
+        help="tune on the machines of a Ray cluster, a graph on each at a time: HOST:PORT or auto; by default RAY_ADDRESS, or "
+        "this machine alone",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of arrays, of the search, of --suite (%(default)s)")
     parser.add_argument("--report", metavar="FILE", help="write a page of HTML")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -97,6 +105,7 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         tracker=options.tracker,
         key=options.key,
+        ray=options.ray,
     ):
         print(result, flush=True)
         results.append(result)

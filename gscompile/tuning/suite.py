@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from gscompile.bench.sample import draw, workload
+from gscompile.compiler.tuned import Database
 from gscompile.frontend.builder import Builder
+from gscompile.tuning.cluster import Ask, Cluster
 from gscompile.tuning.indices import index_inputs
 from gscompile.tuning.result import Tuned
 from gscompile.tuning.tune import tune
@@ -47,6 +50,20 @@ def sampled(count: int, seed: int) -> list[Entry]:
     return found
 
 
+class Alone:
+    """This process, which tunes one after the other."""
+
+    machines = 1
+
+    def run(self, asks: Sequence[Ask], records: Database | None) -> Iterator[tuple[int, Tuned]]:
+        """The results with their numbers, up to one that was interrupted."""
+        for k, ask in enumerate(asks):
+            found = tune(**ask(), database=None if records is None else records.path)
+            yield k, found
+            if found.interrupted:
+                return
+
+
 def tune_all(
     entries: Sequence[Entry],
     target: Any = "llvm",
@@ -54,6 +71,7 @@ def tune_all(
     trials: int = 64,
     time: float | None = None,
     database: Any = None,
+    ray: str | None = None,
     **options: Any,
 ) -> Iterator[Tuned]:
     """Tune graphs, and give each result when it is final.
@@ -64,30 +82,44 @@ def tune_all(
     Args:
         trials: of each graph.
         time: seconds for all of them; None for as long as it takes.
+        ray: the address of a Ray cluster, whose machines tune a graph each at a time: :class:`gscompile.tuning.cluster.Cluster`.
         options: of :func:`gscompile.tune`.
+
+    Raises:
+        GSError: a graph cannot be tuned; on a cluster, when the others are.
     """
     begin = clock.monotonic()
+    records = None if database is None else Database(database)
 
-    def share(left: int) -> float | None:
-        return None if time is None else max(time - (clock.monotonic() - begin), 0.0) / left
+    def share(left: int, machines: int) -> float | None:
+        if time is None:
+            return None
+        rest = max(time - (clock.monotonic() - begin), 0.0)
+        return min(rest, rest * machines / left)
 
-    def one(e: Entry, trials: int, limit: float | None) -> Tuned:
-        return tune(
-            e.builder, target, indices=e.indices, sizes=e.sizes, trials=trials, time=limit, database=database, **options
-        )
+    def asked(e: Entry, trials: int, left: int, machines: int) -> Ask:
+        return lambda: {
+            "source": e.builder,
+            "target": target,
+            "indices": e.indices,
+            "sizes": e.sizes,
+            "trials": trials,
+            "time": share(left, machines),
+            **options,
+        }
 
-    order = list(entries)
-    if len(order) > 1 and time is not None and database is not None:
-        won = []
-        for k, e in enumerate(order):
-            r = one(e, min(FIRST, trials), share(2 * len(order) - k))
-            if r.interrupted:
-                yield r
-                return
-            won.append(r.default_ms - r.ms)
-        order = [order[k] for k in sorted(range(len(order)), key=lambda k: -won[k])]
-    for k, e in enumerate(order):
-        found = one(e, trials, share(len(order) - k))
-        yield found
-        if found.interrupted:
-            return
+    with nullcontext(Alone()) if ray is None else Cluster(ray) as place:
+        order = list(entries)
+        if len(order) > 1 and time is not None and records is not None:
+            few, most = min(FIRST, trials), 2 * len(order)
+            won: dict[int, float] = {}
+            asks = [asked(e, few, most - k, place.machines) for k, e in enumerate(order)]
+            for k, r in place.run(asks, records):
+                if r.interrupted:
+                    yield r
+                    return
+                won[k] = r.default_ms - r.ms
+            order = [order[k] for k in sorted(won, key=lambda k: -won[k])]
+        asks = [asked(e, trials, len(order) - k, place.machines) for k, e in enumerate(order)]
+        for _, found in place.run(asks, records):
+            yield found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,14 @@ def test_mistakes(
     assert message in capsys.readouterr().err
 
 
+def test_without_ray(script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main(["tune", script, "--size", "n=3", "--size", "k=3", "--ray"]) == 2
+    assert capsys.readouterr().err == (
+        "gscompile: tuning on a cluster needs ray, which is not installed: pip install '.[ray]'\n"
+    )
+
+
 def test_the_sample_can_be_tuned() -> None:
     entries = suite.sampled(12, 3)
     assert len(entries) == 12 and {e.indices for e in entries} <= {*suite.DISTRIBUTIONS.values(), None}
@@ -110,10 +119,10 @@ def test_the_most_promising_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, won: float) -> None:
             self.default_ms, self.ms = 10.0, 10.0 - won
 
-    def tune(builder: str, target: str, *, trials: int, time: float, **rest: object) -> Result:
-        calls.append((builder, trials))
+    def tune(*, source: str, trials: int, time: float, **rest: object) -> Result:
+        calls.append((source, trials))
         assert 0 <= time <= 100
-        return Result({"a": 1.0, "b": 5.0, "c": 0.0}[builder])
+        return Result({"a": 1.0, "b": 5.0, "c": 0.0}[source])
 
     monkeypatch.setattr(suite, "tune", tune)
     entries = [suite.Entry(n) for n in "abc"]  # type: ignore[arg-type]
