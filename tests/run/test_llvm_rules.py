@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.ir import tir as T
 from gscompile.schedules import Rule
 from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.numbers import COPY_BLOCK, COPY_PREFETCH_DISTANCE
@@ -17,6 +18,8 @@ from tests.run.test_guard_pages import Fence, Say, in_child
 
 Array = np.ndarray[Any, Any]
 BOUNDS = ["raise", "clip", "wrap", "fill", "trust"]
+CPU = {"kind": "llvm", "mcpu": T.host_cpu()}
+"""This CPU by its name: what is known of caches is then the same on every machine, and so are the rules that are chosen."""
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +56,7 @@ def resolved(index: Array, size: int, bounds: str) -> tuple[Array, Array]:
 
 
 def run(b: gs.Builder, rule: str | None, arrays: list[Array], want: Array, rules: Sequence[Rule] = ()) -> None:
-    m = b.build("llvm", rules=rules)
+    m = b.build(CPU, rules=rules)
     used = [r for _, r in m.stats.kernels]
     assert rule is None or rule in used, used
     for n in (1, 2, 5):
@@ -114,7 +117,7 @@ def _bad_indices(say: Say, axis: int) -> None:
     b = gs.Builder()
     d, index = inputs(b, [x, i], False)
     b.output(b.gather(d, index, axis))
-    m = b.build("llvm")
+    m = b.build(CPU)
     assert m.stats.kernels[0][1] == ("packed-columns" if axis == 0 else "picked-rows")
     for at_end in (False, True):
         fence = Fence(at_end, 16)
@@ -204,7 +207,7 @@ def test_rows_of_an_empty_tensor() -> None:
         b = gs.Builder()
         d, index = b.input("x", ("n", 16), "float32"), b.input("i", ("k",), "int64")
         b.output(b.take(d, index, bounds=bounds, **({"fill": -3} if bounds == "fill" else {})))
-        m, x = b.build(), np.zeros((0, 16), np.float32)
+        m, x = b.build(CPU), np.zeros((0, 16), np.float32)
         for k in (0, 1, COPY_BLOCK + 1):
             i = np.zeros(k, np.int64)
             if bounds == "fill" or not k:
@@ -226,7 +229,7 @@ def test_rows_of_any_width_at_any_address(nbytes: int, offset: int, symbolic: bo
         b = gs.Builder()
         d, index = inputs(b, [x, i], symbolic)
         b.output(b.take(d, index))
-        m = b.build("llvm")
+        m = b.build(CPU)
         assert m.stats.kernels[0][1] == "copies"
         memory = np.full(rows * nbytes + 128, 99, np.int8)
         start = -memory.ctypes.data % 64 + offset
