@@ -31,6 +31,9 @@ FORMULA = {
     "logaddexp": "(b < a ? a : b) + log1p(exp(a == b ? 0 : -fabs(a - b)))",  # infinities may be equal
 }
 
+# the same of every operation whose operands may be exchanged and grouped
+MERGE = FORMULA | {"add": "a + b", "and": "a & b", "or": "a | b", "xor": "a ^ b"}
+
 VECTOR = "gs_atomic_add_float32x"
 """What the names of the functions begin with that add several neighbours; their number follows."""
 
@@ -95,12 +98,16 @@ def function_name(op: str, dtype: DType) -> str:
     return f"gs_atomic_{op}_{dtype.name}"
 
 
+def _pointer(dtype: DType) -> str:
+    """TVM's C type of an element in memory."""
+    return f"{dtype.name}_t" if dtype.name in ("int64", "uint64") else C_TYPES[dtype.name]
+
+
 def device_function(op: str, dtype: DType) -> str:
     """The CUDA C++ of one row of the table."""
     c = C_TYPES[dtype.name]
     body = native(op, dtype) or swap_loop(op, dtype)
-    pointer = "int64_t" if dtype.name == "int64" else "uint64_t" if dtype.name == "uint64" else c
-    return f"__device__ __forceinline__ void {function_name(op, dtype)}({pointer}* p, {c} v) {{\n  {body}\n}}\n"
+    return f"__device__ __forceinline__ void {function_name(op, dtype)}({_pointer(dtype)}* p, {c} v) {{\n  {body}\n}}\n"
 
 
 def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
@@ -109,6 +116,34 @@ def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
     return T.evaluate(
         T.device_call(function_name(op, dtype), T.address_of(buf, *at), value, source=device_function(op, dtype))
     )
+
+
+def matched(op: str, buf: Buffer, cell: Expr, value: Expr) -> Stmt:
+    """As :func:`atomic` at a cell's row-major number, once for all lanes of a warp that have the same; negative ones are nowhere.
+
+    All 32 lanes must be there.  For a row of :data:`MERGE`.
+    """
+    dtype = DTYPES[T.dtype_of(value)]
+    name = f"gs_matched_{op}_{dtype.name}"
+    c = C_TYPES[dtype.name] if dtype.is_float or op in ("min", "max") else word(dtype)
+    source = (
+        f"__device__ __forceinline__ void {name}({_pointer(dtype)}* p, int64_t cell, {C_TYPES[dtype.name]} v) {{\n"
+        f"  const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;\n"
+        f"  unsigned int same = __match_any_sync(all, (unsigned long long)cell);\n"
+        f"  unsigned int before = same & ((1u << lane) - 1), after = same & ~before & ~(1u << lane), rank = __popc(before);\n"
+        f"  while (__any_sync(all, after != 0)) {{\n"
+        f"    int next = after ? __ffs(after) - 1 : (int)lane;\n"
+        f"    {c} a = ({c})v, b = __shfl_sync(all, ({c})v, next);\n"
+        f"    if (after) v = {MERGE[op]};\n"
+        f"    after &= ~__ballot_sync(all, rank & 1);\n"
+        f"    rank >>= 1;\n"
+        f"  }}\n"
+        f"  if (before || cell < 0) return;\n"
+        f"  p += cell;\n"
+        f"  {native(op, dtype) or swap_loop(op, dtype)}\n}}\n"
+    )
+    start = T.address_of(buf, *(T.const(0) for _ in T.extents(buf)))
+    return T.evaluate(T.device_call(name, start, cell, value, source=source))
 
 
 def add_vector(buf: Buffer, at: list[Expr], values: Buffer, n: int, begin: int = 0) -> Stmt:

@@ -26,6 +26,7 @@ from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.map import fill_cells
+from gscompile.schedules.cuda.matched import matches, over_warps
 from gscompile.schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.vectors import store_run, vector_length
@@ -158,7 +159,8 @@ def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[
 class Atomics:
     """Any reduction; the totals are the output itself where its dtype has atomics, else a wider scratch tensor.
 
-    Rows are added as :mod:`gscompile.schedules.cuda.runs` says, other points one by one.
+    Rows are added as :mod:`gscompile.schedules.cuda.runs` says, other points as :mod:`gscompile.schedules.cuda.matched` does, or
+    one by one where their order matters.
     """
 
     name = "atomics"
@@ -212,8 +214,18 @@ class AtomicScatter:
 
     def all_added(self) -> Stmt:
         """Every point is added."""
-        rows = RowsAdded.of(self.nest, self.ctx, self.totals, self.wide, self.value)
-        return over_points(self.nest, self.ctx, self.add) if rows is None else rows.statement()
+        nest, ctx = self.nest, self.ctx
+        rows = RowsAdded.of(nest, ctx, self.totals, self.wide, self.value)
+        if rows is not None:
+            return rows.statement()
+        if not matches(nest, ctx):
+            return over_points(nest, ctx, self.add)
+        op, axes = atomic_name(nest.op.reduction, nest.dtype), nest.op.addressing.map.layout
+
+        def place(p: Point) -> Expr:
+            return ravel(p.cell, nest.shape, ctx.sizes)
+
+        return over_warps(nest, ctx, self.totals, op, axes, place, self.value)
 
     def value(self, p: Point) -> Expr:
         return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)
@@ -240,11 +252,14 @@ class AtomicScatter:
 
     def all_counted(self, counts: Buffer) -> Stmt:
         """Every point is counted."""
+        nest, ctx, one, axes = self.nest, self.ctx, T.const(1, "int32"), slice_axes(self.nest)
+        if not matches(nest, ctx):
+            return over_points(nest, ctx, lambda p: atomic("add", counts, slice_of(nest, p.cell), one), axes)
 
-        def count(p: Point) -> Stmt:
-            return atomic("add", counts, slice_of(self.nest, p.cell), T.const(1, "int32"))
+        def place(p: Point) -> Expr:
+            return ravel(slice_of(nest, p.cell), slice_shape(nest), ctx.sizes)
 
-        return over_points(self.nest, self.ctx, count, slice_axes(self.nest))
+        return over_warps(nest, ctx, counts, "add", axes, place, lambda p: one)
 
     def settled(self) -> Stmt | None:
         """Make results of the totals; None where they are."""

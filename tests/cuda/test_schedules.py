@@ -122,3 +122,23 @@ def test_rows_of_one_cell_that_follow_each_other_are_added_once(
     lanes = 1 if dtype.startswith("float") else 4  # sm_90 adds 16 bytes at once
     assert atomics(found) == runs * width // 4 * lanes
     assert order != "equal" or runs == -(-k // 4)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reduction"), [("float32", "add"), ("int64", "add"), ("int32", "min"), ("uint64", "xor")]
+)
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "equal"])
+def test_elements_of_a_warp_that_meet_are_one_atomic(tmp_path: Path, dtype: str, reduction: str, order: str) -> None:
+    n, k = 30_000, 1003
+    i = np.random.default_rng(3).integers(0, 200, k) * 150
+    i = {"sorted": np.sort(i), "shuffled": i, "equal": np.full(k, 29_999)}[order]
+    v = np.random.default_rng(4).integers(0, 9, k).astype(dtype)
+    want = np.full(n, 3, dtype)
+    {"add": np.add, "min": np.minimum, "xor": np.bitwise_xor}[reduction].at(want, i, v)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, at, values = b.input("x", (n,), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k",), dtype)
+        return b.put(x, at, values, reduction=reduction)
+
+    found = launches(tmp_path, declare, want, np.full(n, 3, dtype), i, v)
+    assert atomics(found) == sum(len(np.unique(i[w : w + 32])) for w in range(0, k, 32))

@@ -6,7 +6,19 @@ __device__ __forceinline__ void gs_atomic_add_float32x4(float* p, float* v) {
 #endif
 }
 
-__device__ __forceinline__ void gs_atomic_add_int32(int* p, int v) {
+__device__ __forceinline__ void gs_matched_add_int32(int* p, int64_t cell, int v) {
+  const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;
+  unsigned int same = __match_any_sync(all, (unsigned long long)cell);
+  unsigned int before = same & ((1u << lane) - 1), after = same & ~before & ~(1u << lane), rank = __popc(before);
+  while (__any_sync(all, after != 0)) {
+    int next = after ? __ffs(after) - 1 : (int)lane;
+    unsigned int a = (unsigned int)v, b = __shfl_sync(all, (unsigned int)v, next);
+    if (after) v = a + b;
+    after &= ~__ballot_sync(all, rank & 1);
+    rank >>= 1;
+  }
+  if (before || cell < 0) return;
+  p += cell;
   atomicAdd((unsigned int*)p, (unsigned int)v);
 }
 
@@ -75,15 +87,84 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_1(int* __restr
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ put_3_counts_ptr) {
-  if (((int)threadIdx.x) < 7) {
-    int i = ((int)threadIdx.x);
+  if (((int64_t)threadIdx.x) < (int64_t)32) {
+    alignas(8) int64_t cell__ptr[4];
     int64_t condval;
-    if (i_ptr[((int)threadIdx.x)] < (int64_t)0) {
-      condval = (i_ptr[((int)threadIdx.x)] + (int64_t)9);
+    if (((int64_t)threadIdx.x) < (int64_t)7) {
+      int64_t condval_1;
+      if (i_ptr[((int)((int64_t)threadIdx.x))] < (int64_t)0) {
+        condval_1 = (i_ptr[((int)((int64_t)threadIdx.x))] + (int64_t)9);
+      } else {
+        condval_1 = i_ptr[((int)((int64_t)threadIdx.x))];
+      }
+      condval = condval_1;
     } else {
-      condval = i_ptr[((int)threadIdx.x)];
+      condval = (int64_t)-1;
     }
-    gs_atomic_add_int32((&(put_3_counts_ptr[condval])), 1);
+    cell__ptr[0] = condval;
+    cell__ptr[1] = (int64_t)-1;
+    cell__ptr[2] = (int64_t)-1;
+    cell__ptr[3] = (int64_t)-1;
+    int64_t cell0 = cell__ptr[0];
+    int64_t cell1 = cell__ptr[1];
+    int64_t cell2 = cell__ptr[2];
+    int64_t cell3 = cell__ptr[3];
+    int condval_2;
+    if ((int64_t)0 <= cell0) {
+      condval_2 = 1;
+    } else {
+      condval_2 = 0;
+    }
+    int v0 = condval_2;
+    int condval_3;
+    if ((int64_t)0 <= cell1) {
+      condval_3 = 1;
+    } else {
+      condval_3 = 0;
+    }
+    int v1 = condval_3;
+    int condval_4;
+    if ((int64_t)0 <= cell2) {
+      condval_4 = 1;
+    } else {
+      condval_4 = 0;
+    }
+    int v2 = condval_4;
+    int condval_5;
+    if ((int64_t)0 <= cell3) {
+      condval_5 = 1;
+    } else {
+      condval_5 = 0;
+    }
+    int v3 = condval_5;
+    int condval_6;
+    if ((int64_t)0 <= cell0) {
+      condval_6 = 1;
+    } else {
+      condval_6 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell0, condval_6);
+    int condval_7;
+    if ((int64_t)0 <= cell1) {
+      condval_7 = 1;
+    } else {
+      condval_7 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell1, condval_7);
+    int condval_8;
+    if ((int64_t)0 <= cell2) {
+      condval_8 = 1;
+    } else {
+      condval_8 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell2, condval_8);
+    int condval_9;
+    if ((int64_t)0 <= cell3) {
+      condval_9 = 1;
+    } else {
+      condval_9 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell3, condval_9);
   }
 }
 

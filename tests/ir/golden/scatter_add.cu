@@ -3,6 +3,22 @@ __device__ __forceinline__ void gs_keep5(int64_t* kept, int64_t* record) {
     for (int k = 1; k < 5; ++k) kept[k] = record[k];
 }
 
+__device__ __forceinline__ void gs_matched_add_float32(float* p, int64_t cell, float v) {
+  const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;
+  unsigned int same = __match_any_sync(all, (unsigned long long)cell);
+  unsigned int before = same & ((1u << lane) - 1), after = same & ~before & ~(1u << lane), rank = __popc(before);
+  while (__any_sync(all, after != 0)) {
+    int next = after ? __ffs(after) - 1 : (int)lane;
+    float a = (float)v, b = __shfl_sync(all, (float)v, next);
+    if (after) v = a + b;
+    after &= ~__ballot_sync(all, rank & 1);
+    rank >>= 1;
+  }
+  if (before || cell < 0) return;
+  p += cell;
+  atomicAdd((float*)p, (float)v);
+}
+
 __device__ __forceinline__ void gs_atomic_add_float32(float* p, float v) {
   atomicAdd((float*)p, (float)v);
 }
@@ -391,46 +407,240 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_2(int64_t* 
 }
 
 extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
-  if ((((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (k * (int64_t)8)) && (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0))) {
-    int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
-    int64_t condval;
-    if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-      condval = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
-    } else {
-      condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
-    }
-    int64_t condval_1;
-    if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-      condval_1 = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
-    } else {
-      condval_1 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
-    }
-    if (((int64_t)0 <= condval) && (condval_1 < n)) {
-      int64_t condval_2;
-      if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-        condval_2 = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
+  if ((((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < ((k + (int64_t)15) >> (int64_t)4)) && (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0))) {
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)0) {
+      int64_t condval;
+      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
+        condval = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
       } else {
-        condval_2 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
+        condval = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
       }
-      gs_atomic_add_float32((&(out0_scatter_3_ptr[((((int64_t)min(((uint64_t)(condval_2 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7))])), v_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))]);
-    } else {
-      int64_t condval_3;
-      if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-        condval_3 = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
+      int64_t condval_1;
+      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
+        condval_1 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
       } else {
-        condval_3 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
+        condval_1 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
       }
-      int64_t condval_4;
-      if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-        condval_4 = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
-      } else {
-        condval_4 = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
-      }
-      if ((condval_3 < (int64_t)0) || (n <= condval_4)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) ^ (int64_t)0)));
+      if ((condval < (int64_t)0) || (n <= condval_1)) {
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-4) {
+      int64_t condval_2;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
+        condval_2 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      } else {
+        condval_2 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+      }
+      int64_t condval_3;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
+        condval_3 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      } else {
+        condval_3 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+      }
+      if ((condval_2 < (int64_t)0) || (n <= condval_3)) {
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[0])), 1);
+      }
+    }
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-8) {
+      int64_t condval_4;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
+        condval_4 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      } else {
+        condval_4 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+      }
+      int64_t condval_5;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
+        condval_5 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      } else {
+        condval_5 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+      }
+      if ((condval_4 < (int64_t)0) || (n <= condval_5)) {
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[0])), 1);
+      }
+    }
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-12) {
+      int64_t condval_6;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
+        condval_6 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      } else {
+        condval_6 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+      }
+      int64_t condval_7;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
+        condval_7 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      } else {
+        condval_7 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+      }
+      if ((condval_6 < (int64_t)0) || (n <= condval_7)) {
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[0])), 1);
+      }
+    }
+    alignas(8) int64_t cell__ptr[4];
+    int64_t condval_8;
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)0) {
+      int64_t condval_10;
+      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
+        condval_10 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+      } else {
+        condval_10 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+      }
+      int64_t condval_11;
+      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
+        condval_11 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+      } else {
+        condval_11 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+      }
+      int64_t condval_9;
+      if (((int64_t)0 <= condval_10) && (condval_11 < n)) {
+        int64_t condval_12;
+        if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
+          condval_12 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+        } else {
+          condval_12 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        }
+        condval_9 = ((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+      } else {
+        condval_9 = (int64_t)-2;
+      }
+      condval_8 = condval_9;
+    } else {
+      condval_8 = (int64_t)-1;
+    }
+    cell__ptr[0] = condval_8;
+    int64_t condval_13;
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-4) {
+      int64_t condval_15;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
+        condval_15 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      } else {
+        condval_15 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+      }
+      int64_t condval_16;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
+        condval_16 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      } else {
+        condval_16 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+      }
+      int64_t condval_14;
+      if (((int64_t)0 <= condval_15) && (condval_16 < n)) {
+        int64_t condval_17;
+        if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
+          condval_17 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+        } else {
+          condval_17 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        }
+        condval_14 = ((((int64_t)min(((uint64_t)(condval_17 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+      } else {
+        condval_14 = (int64_t)-2;
+      }
+      condval_13 = condval_14;
+    } else {
+      condval_13 = (int64_t)-1;
+    }
+    cell__ptr[1] = condval_13;
+    int64_t condval_18;
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-8) {
+      int64_t condval_20;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
+        condval_20 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      } else {
+        condval_20 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+      }
+      int64_t condval_21;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
+        condval_21 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      } else {
+        condval_21 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+      }
+      int64_t condval_19;
+      if (((int64_t)0 <= condval_20) && (condval_21 < n)) {
+        int64_t condval_22;
+        if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
+          condval_22 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+        } else {
+          condval_22 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        }
+        condval_19 = ((((int64_t)min(((uint64_t)(condval_22 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+      } else {
+        condval_19 = (int64_t)-2;
+      }
+      condval_18 = condval_19;
+    } else {
+      condval_18 = (int64_t)-1;
+    }
+    cell__ptr[2] = condval_18;
+    int64_t condval_23;
+    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-12) {
+      int64_t condval_25;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
+        condval_25 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      } else {
+        condval_25 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+      }
+      int64_t condval_26;
+      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
+        condval_26 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      } else {
+        condval_26 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+      }
+      int64_t condval_24;
+      if (((int64_t)0 <= condval_25) && (condval_26 < n)) {
+        int64_t condval_27;
+        if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
+          condval_27 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+        } else {
+          condval_27 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        }
+        condval_24 = ((((int64_t)min(((uint64_t)(condval_27 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+      } else {
+        condval_24 = (int64_t)-2;
+      }
+      condval_23 = condval_24;
+    } else {
+      condval_23 = (int64_t)-1;
+    }
+    cell__ptr[3] = condval_23;
+    int64_t cell0 = cell__ptr[0];
+    int64_t cell1 = cell__ptr[1];
+    int64_t cell2 = cell__ptr[2];
+    int64_t cell3 = cell__ptr[3];
+    float condval_28;
+    if ((int64_t)0 <= cell0) {
+      condval_28 = v_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+    } else {
+      condval_28 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v0 = condval_28;
+    float condval_29;
+    if ((int64_t)0 <= cell1) {
+      condval_29 = v_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+    } else {
+      condval_29 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v1 = condval_29;
+    float condval_30;
+    if ((int64_t)0 <= cell2) {
+      condval_30 = v_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+    } else {
+      condval_30 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v2 = condval_30;
+    float condval_31;
+    if ((int64_t)0 <= cell3) {
+      condval_31 = v_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+    } else {
+      condval_31 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v3 = condval_31;
+    gs_matched_add_float32((&(out0_scatter_3_ptr[0])), cell0, v0);
+    gs_matched_add_float32((&(out0_scatter_3_ptr[0])), cell1, v1);
+    gs_matched_add_float32((&(out0_scatter_3_ptr[0])), cell2, v2);
+    gs_matched_add_float32((&(out0_scatter_3_ptr[0])), cell3, v3);
   }
 }
 
