@@ -1,0 +1,72 @@
+"""Tuning that is killed at any moment: what was told to be done is in the database."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from gscompile.compiler.tuned import TRIAL, Database
+from gscompile.tuning.candidates import text_of
+
+KILLS, LONGEST_S = 50, 0.25
+
+# Each line that it reads is a seed: another process tunes then, forked, as importing takes longer than its life.  What builds and
+# measures answers at once; the search, the order of what is noted, and the file are the real ones.
+SCRIPT = """
+import itertools, os, sys
+import gscompile as gs
+from gscompile.tuning import places, tune
+from gscompile.tuning.worker import Answer, Build
+from tests.tuning import graphs
+
+class Quick:
+    running, codes = True, itertools.count()
+    def __init__(self, *given): pass
+    def start(self): pass
+    stop = start
+    def ask(self, request, patience_s):
+        return Answer("ok", code=str(next(self.codes)) if isinstance(request, Build) else "", ms=1.0, default_ms=1.0, ratio=1.0)
+
+places.Process = tune.Process = Quick
+graph = graphs.chain().graph()
+gs.tune(graph, trials=1, search="random", progress=False)
+print("ready", flush=True)
+for line in sys.stdin:
+    if (pid := os.fork()) == 0:
+        os.write(1, b"pid %d\\n" % os.getpid())
+        tell = lambda p: os.write(1, b"%d\\n" % p.trials)
+        gs.tune(graph, trials=10**6, search="random", seed=int(line), database=sys.argv[1], progress=tell)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    os.write(1, b"status %d\\n" % status)
+"""
+
+
+def test_fifty_kills_lose_no_trial(tmp_path: Path) -> None:
+    rng, database = random.Random(0), Database(tmp_path / "db")
+    command, environment = [sys.executable, "-c", SCRIPT, str(database.path)], dict(os.environ, TMPDIR=str(tmp_path))
+    done, moments = list[str](), set[int]()
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for k in range(KILLS):
+            process.stdin.write(f"{k}\n")
+            process.stdin.flush()
+            _, pid = process.stdout.readline().split()
+            time.sleep(rng.uniform(0, LONGEST_S))
+            os.kill(int(pid), signal.SIGKILL)
+            told = [int(line) for line in iter(process.stdout.readline, f"status {signal.SIGKILL.value}\n")]
+            trials = [text_of(r.choices) for r in database.records() if r.kind == TRIAL]
+            assert trials[: len(done)] == done and len(set(trials)) == len(trials)
+            assert len(trials) >= max(told, default=0) and not database.problems, (k, told, database.problems)
+            moments.add(len(trials) - len(done))
+            done = trials
+        process.stdin.close()
+    assert process.returncode == 0 and len(moments) > 5 and len(done) > KILLS
