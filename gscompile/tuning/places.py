@@ -14,7 +14,7 @@ from gscompile.build import export_measured, made
 from gscompile.compiler import tuned
 from gscompile.errors import ArgumentError, DeviceError
 from gscompile.tuning.processes import Process
-from gscompile.tuning.remote import free_boards
+from gscompile.tuning.remote import count
 from gscompile.tuning.worker import Answer, Boards, Job, Measure, MeasureAgain, Prepare
 
 READY_S = 120.0
@@ -134,17 +134,17 @@ class Fleet:
         self._why = ""
 
     def open(self) -> None:
-        free_boards(self._boards)  # whoever mistypes a key need not wait for a build
+        count(self._boards)  # whoever mistypes a key need not wait for a build
         export_measured(made(self._job.recipe({})), self._boards.library({}))
         self._give(self._taken())
         name, cores = self._default.machine
         self.machine, self.threads = f"{name}, {cores} cores, {cores} threads", cores
         self._job = replace(self._job, boards=replace(self._boards, machine=f"{name}, {cores} cores"))
-        self.boards = min(1 + free_boards(self._boards), MOST_BOARDS)
+        self.boards = min(count(self._boards)[0], MOST_BOARDS)
 
     def start(self) -> None:
-        """The other boards begin to join."""
-        for _ in range(self.boards - 1):
+        """The other boards that are free begin to join."""
+        for _ in range(min(count(self._boards)[1], self.boards - self._joined)):
             self._joined += 1
             self._joining.submit(self._join)
 
@@ -220,7 +220,7 @@ class Fleet:
         end = time.monotonic() + (0 if self._joined else WAIT_S)
         while True:
             try:
-                found = free_boards(self._boards)
+                _, found = count(self._boards)
                 self._why = f"tune: all boards of the key {self._boards.key!r} are in use"
             except DeviceError as e:
                 found, self._why = 0, str(e)

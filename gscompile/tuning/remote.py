@@ -35,8 +35,8 @@ def tracker_of(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def free_boards(boards: Boards) -> int:
-    """How many boards nobody uses now.
+def count(boards: Boards) -> tuple[int, int]:
+    """How many boards there are, and how many of them nobody uses now.
 
     Raises:
         DeviceError: no tracker answers, or it has no board of that key.
@@ -60,7 +60,7 @@ def free_boards(boards: Boards) -> int:
     if boards.key not in counts:
         known = ", ".join(f"{key!r} ({n})" for key, n in sorted(counts.items())) or "none at all"
         raise DeviceError(f"tune: the tracker at {place} has no board of the key {boards.key!r}; it has {known}")
-    return int(found["queue_info"].get(boards.key, {}).get("free", 0))
+    return counts[boards.key], int(found["queue_info"].get(boards.key, {}).get("free", 0))
 
 
 class _Ended(Exception):
@@ -162,7 +162,7 @@ class RemoteWorker(Worker):
         """A session with a board that is free."""
         from tvm import rpc
 
-        free_boards(self._boards)  # says what is wrong, and does not wait as the next does
+        count(self._boards)  # says what is wrong, and does not wait as the next does
         tracker = rpc.connect_tracker(self._boards.host, self._boards.port)
         self._session = tracker.request(self._boards.key, max_retry=1)
         tracker.close()
