@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
-import tempfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ from gscompile.compiler.tuned import Database, Record
 from gscompile.errors import DeviceError, GSError, missing_extra
 from gscompile.tuning.indices import specs_of
 from gscompile.tuning.result import Tuned
-from gscompile.tuning.tune import tune
+from gscompile.tuning.tune import new_cache, tune
 
 Ask: TypeAlias = Callable[[], Mapping[str, Any]]
 """Arguments of :func:`gscompile.tune`, of which ``source`` is a builder; called when it can begin."""
@@ -37,20 +37,23 @@ class Tuner:
         Args:
             known: records of earlier runs.
         """
-        with tempfile.TemporaryDirectory(prefix="gscompile-ray-") as folder, ThreadPoolExecutor(1) as pool:
-            database, ended = Database(Path(folder) / "records"), SimpleQueue[bool]()
+        database, ended = Database(Path(new_cache()) / "records"), SimpleQueue[bool]()
+        given = {**asked, "database": database.path, "progress": lambda _: ended.put(False)}
+        try:
             for record in known:
                 database.append(record)
             told, end = len(known), False
-            given = {**asked, "database": database.path, "progress": lambda _: ended.put(False)}
-            running = pool.submit(tune, **given)
-            running.add_done_callback(lambda _: ended.put(True))
-            while not end:
-                end = ended.get()
-                records = database.records()
-                yield records[told:]
-                told = len(records)
+            with ThreadPoolExecutor(1) as pool:
+                running = pool.submit(tune, **given)
+                running.add_done_callback(lambda _: ended.put(True))
+                while not end:
+                    end = ended.get()
+                    records = database.records()
+                    yield records[told:]
+                    told = len(records)
             yield running.result()
+        finally:
+            shutil.rmtree(database.path.parent, ignore_errors=True)
 
 
 class Cluster:
