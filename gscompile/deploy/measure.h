@@ -1,5 +1,5 @@
 /* What a tuner on another machine calls in a library, by TVM's RPC: functions of TVM's calling convention.  Before it stand the
- * functions of the library's graph. */
+ * functions of the library's graph, GS_CRASHED and GS_HUNG. */
 
 #include <signal.h>
 #include <sys/utsname.h>
@@ -15,7 +15,7 @@ typedef struct {
     uint64_t offset;
 } GsTensor; /* DLTensor */
 
-enum { GS_TICK_NS = 200000, GS_CRASHED = 1000, GS_HUNG = 2000 };
+enum { GS_TICK_NS = 200000 };
 
 #define GS_RPC __attribute__((visibility("default"))) int
 

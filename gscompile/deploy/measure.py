@@ -11,8 +11,6 @@ from gscompile.deploy.source import HERE, Function
 
 CRASHED, HUNG = 1000, 2000
 """What ``gs_survives`` returns, the first with a signal's number added."""
-TEXT_BYTES = 512
-"""Room for a sentence."""
 SYMBOLS = tuple(f"__tvm_ffi_gs_{name}" for name in ("call", "survives", "time", "same", "machine"))
 
 
@@ -25,6 +23,7 @@ def source(f: Function) -> str:
     given = [f"gs_data(a + {k})" for k in range(arrays)]
     given += [f"a[{arrays + k}].is.number" for k in range(len(f.sizes))]
     return (
+        f"enum {{ GS_CRASHED = {CRASHED}, GS_HUNG = {HUNG} }};\n"
         f"{(HERE / 'measure.h').read_text()}\n"
         f"static int gs_measured(const GsAny *a, gs_error *error) {{\n"
         f"    return {f.name}({', '.join([*given, 'NULL', 'error'])});\n}}\n"

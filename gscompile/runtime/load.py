@@ -18,7 +18,7 @@ from gscompile.runtime.devices import HOST, LIBRARY_CUDA, thread_stream
 from gscompile.runtime.manifest import Entry, Manifest
 from gscompile.runtime.weights import Weights
 
-_RANK, _TEXT = 16, 512
+_RANK, TEXT_BYTES = 16, 512
 _INT, _POINTER = 1, 4  # types of TVMFFIAny
 _ELF = {"x86_64": 62, "aarch64": 183, "riscv64": 243}
 
@@ -42,7 +42,7 @@ class _Error(ctypes.Structure):
         ("high", ctypes.c_int64),
         ("op", ctypes.c_char_p),
         ("tensor", ctypes.c_char_p),
-        ("text", ctypes.c_char * _TEXT),
+        ("text", ctypes.c_char * TEXT_BYTES),
     )
 
 

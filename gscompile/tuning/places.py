@@ -144,8 +144,11 @@ class Fleet:
 
     def start(self) -> None:
         """The other boards that are free begin to join."""
-        for _ in range(min(count(self._boards)[1], self.boards - self._joined)):
-            self._joined += 1
+        free = count(self._boards)[1]
+        with self._changed:
+            more = min(free, self.boards - self._joined)
+            self._joined += more
+        for _ in range(more):
             self._joining.submit(self._join)
 
     def ready(self) -> float:

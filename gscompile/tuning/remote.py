@@ -13,9 +13,10 @@ import numpy as np
 
 from gscompile.bench.timing import Timer, exit_text
 from gscompile.bench.workload import numpy_dtype
-from gscompile.deploy.measure import CRASHED, HUNG, TEXT_BYTES
+from gscompile.deploy.measure import CRASHED, HUNG
 from gscompile.errors import ArgumentError, DeviceError, GSError
 from gscompile.ir.dims import evaluate
+from gscompile.runtime.load import TEXT_BYTES
 from gscompile.schedules import Choices
 from gscompile.tuning.worker import FIRST_CALL_S, Answer, Boards, Job, Measure, Request, Worker
 

@@ -14,42 +14,41 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import product
+from gscompile.ir.dims import Shape, product
 from gscompile.ir.index_map import Place
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.cuda.atomics import matched
-from gscompile.schedules.cuda.check import test
+from gscompile.schedules.cuda.atomics import atomic, matched
 from gscompile.schedules.cuda.groups import WARP, Group, groups
 from gscompile.schedules.cuda.launch import by_width, coordinates
 from gscompile.schedules.cuda.numbers import IN_FLIGHT
-from gscompile.schedules.cuda.points import Point, extents, point_at, taken, where
+from gscompile.schedules.cuda.points import Point, extents, over_points, placed
+from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Context
 
 
-def matches(nest: ScatterNest, ctx: Context) -> bool:
-    """Whether lanes may combine what they have: its threads work together, and the order of the points does not matter."""
-    return ctx.target.cooperative and nest.op.reduction.associative and nest.op.reduction.commutative
-
-
-def over_warps(
+def combined(
     nest: ScatterNest,
     ctx: Context,
     total: Buffer,
+    shape: Shape,
     op: str,
     axes: Sequence[Place],
-    place: Callable[[Point], Expr],
+    cell: Callable[[Point], list[Expr]],
     value: Callable[[Point], Expr],
 ) -> Stmt:
-    """A kernel that adds points to their cells.
+    """A kernel that combines points with their cells; one by one where threads do not work together, or the order matters.
 
     Args:
-        total: what they are combined with, in global memory.
-        op: of :data:`gscompile.schedules.cuda.atomics.MERGE`.
+        total: the cells, in global memory.
+        shape: their extents.
+        op: of :data:`gscompile.schedules.cuda.atomics.ATOMICS`.
         axes: of the points tensor, which tell the points apart.
-        place: a point -> its cell's row-major number in ``total``.
+        cell: a point -> the cell that it goes to.
         value: a point -> what it brings, of the dtype of ``total``.
     """
+    if not (ctx.target.cooperative and nest.op.reduction.associative and nest.op.reduction.commutative):
+        return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p)), axes)
     box = extents(nest, axes)
     count = ctx.sizes(product(box))
     each = WARP * IN_FLIGHT
@@ -57,28 +56,20 @@ def over_warps(
     def kernel(narrow: bool) -> Stmt:
         def warp(group: Group, number: list[Expr]) -> Stmt:
             first = number[0] * each + T.int64(group.lane)
-            numbers = [first + WARP * k for k in range(IN_FLIGHT)]
-            inside = [n < count for n in numbers]
-            points, cells, tests = [], [], []
-            for n, here in zip(numbers, inside, strict=True):
+            points = []
+            for n in [first + WARP * k for k in range(IN_FLIGHT)]:
                 at = coordinates(ctx, T.cast("int32", n) if narrow else n, box)
-                point, ok = point_at(nest, axes, at, n)
-                # not -1 as well: of two choices with the same alternative TVM makes one, and reads what both need before it
-                cells.append(where(here, where(taken(nest, point, ok), place(point), T.const(-2)), T.const(-1)))
-                points.append(point)
-                report = test(nest.check, point.grid, ctx)
-                tests.append(None if report is None else T.if_(here, report))
+                points.append(placed(nest, ctx, axes, at, n, n < count, lambda p: ravel(cell(p), shape, ctx.sizes)))
 
-            def read(cell: list[Expr]) -> Stmt:
+            def read(cells: list[Expr]) -> Stmt:
                 zero = T.const(0, T.element_dtype(total))
-                values = [T.if_then_else(x >= 0, value(p), zero) for x, p in zip(cell, points, strict=True)]
+                values = [T.if_then_else(x >= 0, value(p.point), zero) for x, p in zip(cells, points, strict=True)]
                 return T.lets(
-                    "v", values, lambda v: T.seq(*(matched(op, total, x, y) for x, y in zip(cell, v, strict=True)))
+                    "v", values, lambda v: T.seq(*(matched(op, total, x, y) for x, y in zip(cells, v, strict=True)))
                 )
 
-            return T.seq(*tests, T.registers("cell", cells, read))
+            return T.seq(*(p.test for p in points), T.registers("cell", [p.cell for p in points], read))
 
-        warps = T.quotient(count + (each - 1), T.const(each))
-        return groups(ctx, warps, WARP, warp)
+        return groups(ctx, T.quotient(count + (each - 1), T.const(each)), WARP, warp)
 
     return by_width(ctx, box, kernel)

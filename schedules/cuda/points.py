@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape
 from gscompile.ir.index_map import Place
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.check import if_valid, valid
+from gscompile.schedules.cuda.check import if_valid, test, valid
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.loops import storage
 from gscompile.schedules.rule import Context
@@ -76,6 +77,42 @@ def point_at(nest: ScatterNest, axes: Sequence[Place], at: list[Expr], number: E
 def taken(nest: ScatterNest, point: Point, ok: Expr | None) -> Expr | None:
     """Whether a point of :func:`point_at` takes part, its index tested too; None: it does."""
     return T.all_of([valid(nest.check, point.grid) if nest.check else None, ok])
+
+
+class Placed(NamedTuple):
+    """A point of a thread that takes several.
+
+    Attributes:
+        point: the point.
+        cell: its cell's number; negative where it does not take part, or is none.
+        test: what tests its index.
+    """
+
+    point: Point
+    cell: Expr
+    test: Stmt | None
+
+
+def placed(
+    nest: ScatterNest,
+    ctx: Context,
+    axes: Sequence[Place],
+    at: list[Expr],
+    number: Expr,
+    here: Expr | None,
+    place: Callable[[Point], Expr],
+) -> Placed:
+    """The point at a position of the box of some axes.
+
+    Args:
+        here: whether the position is in the box; None: it is.
+        place: a point -> its cell's number.
+    """
+    point, ok = point_at(nest, axes, at, number)
+    # not -1 as well: of two choices with the same alternative TVM makes one, and reads what both need before it
+    cell = where(here, where(taken(nest, point, ok), place(point), T.const(-2)), T.const(-1))
+    report = test(nest.check, point.grid, ctx)
+    return Placed(point, cell, None if report is None else T.if_(here, report))
 
 
 def where(ok: Expr | None, value: Expr, otherwise: Expr) -> Expr:

@@ -22,10 +22,9 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.cuda.atomics import PLAIN, add_vector, atomic, atomic_name
-from gscompile.schedules.cuda.check import test
 from gscompile.schedules.cuda.choices import RUN
 from gscompile.schedules.cuda.launch import over
-from gscompile.schedules.cuda.points import Point, extents, harmless, point_at, taken, where
+from gscompile.schedules.cuda.points import Point, extents, harmless, placed
 from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Context
 
@@ -79,28 +78,23 @@ class RowsAdded:
         nest, ctx, layout = self.nest, self.ctx, self.nest.op.addressing.map.layout
         first = c[along] * self.run
         inside = [None if self.run == 1 else first + q < rows for q in range(self.run)]
-        points, cells, tests = [], [], []
+        rows_at = []
         for q, here in enumerate(inside):
             at = [first + q if k == along else x for k, x in enumerate(c)]
             at[-1] = at[-1] * self.n
-            point, ok = point_at(nest, layout, at, number)
-            # not -1 as well: of two choices with the same alternative TVM makes one, and reads what both need before it
-            place = where(taken(nest, point, ok), ravel(point.cell, nest.shape, ctx.sizes), T.const(-2))
-            cells.append(where(here, place, T.const(-1)))
-            points.append(point)
-            report = test(nest.check, point.grid, ctx)
-            tests.append(None if report is None else T.if_(here, report))
+            place = placed(nest, ctx, layout, at, number, here, lambda p: ravel(p.cell, nest.shape, ctx.sizes))
+            rows_at.append(place)
         values = T.buffer("values", [self.run * self.n], self.wide.tir, align=4 * max(self.n, 2), scope="local")
 
         def added(cell: list[Expr]) -> Stmt:
             reads = [
-                T.if_(here if harmless(self.value(p)) else x >= 0, self.read(p, values, q))
-                for q, (p, x, here) in enumerate(zip(points, cell, inside, strict=True))
+                T.if_(here if harmless(self.value(r.point)) else x >= 0, self.read(r.point, values, q))
+                for q, (r, x, here) in enumerate(zip(rows_at, cell, inside, strict=True))
             ]
             adds = [self.add(cell, values, q) for q in range(self.run)]
             return T.seq(T.allocate(values), *reads, *adds)
 
-        return T.seq(*tests, T.registers("cell", cells, added))
+        return T.seq(*(r.test for r in rows_at), T.registers("cell", [r.cell for r in rows_at], added))
 
     def read(self, p: Point, values: Buffer, q: int) -> Stmt:
         """A row's values."""

@@ -26,7 +26,7 @@ from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.map import fill_cells
-from gscompile.schedules.cuda.matched import matches, over_warps
+from gscompile.schedules.cuda.matched import combined
 from gscompile.schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.vectors import store_run, vector_length
@@ -218,14 +218,8 @@ class AtomicScatter:
         rows = RowsAdded.of(nest, ctx, self.totals, self.wide, self.value)
         if rows is not None:
             return rows.statement()
-        if not matches(nest, ctx):
-            return over_points(nest, ctx, self.add)
         op, axes = atomic_name(nest.op.reduction, nest.dtype), nest.op.addressing.map.layout
-
-        def place(p: Point) -> Expr:
-            return ravel(p.cell, nest.shape, ctx.sizes)
-
-        return over_warps(nest, ctx, self.totals, op, axes, place, self.value)
+        return combined(nest, ctx, self.totals, nest.shape, op, axes, lambda p: p.cell, self.value)
 
     def value(self, p: Point) -> Expr:
         return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)
@@ -252,14 +246,9 @@ class AtomicScatter:
 
     def all_counted(self, counts: Buffer) -> Stmt:
         """Every point is counted."""
-        nest, ctx, one, axes = self.nest, self.ctx, T.const(1, "int32"), slice_axes(self.nest)
-        if not matches(nest, ctx):
-            return over_points(nest, ctx, lambda p: atomic("add", counts, slice_of(nest, p.cell), one), axes)
-
-        def place(p: Point) -> Expr:
-            return ravel(slice_of(nest, p.cell), slice_shape(nest), ctx.sizes)
-
-        return over_warps(nest, ctx, counts, "add", axes, place, lambda p: one)
+        nest, one = self.nest, T.const(1, "int32")
+        shape, axes = slice_shape(nest), slice_axes(nest)
+        return combined(nest, self.ctx, counts, shape, "add", axes, lambda p: slice_of(nest, p.cell), lambda p: one)
 
     def settled(self) -> Stmt | None:
         """Make results of the totals; None where they are."""

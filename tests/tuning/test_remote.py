@@ -16,7 +16,8 @@ import pytest
 import gscompile as gs
 from gscompile.build import export_measured
 from gscompile.compiler.tuned import cpu
-from gscompile.deploy.measure import CRASHED, HUNG, TEXT_BYTES
+from gscompile.deploy.measure import CRASHED, HUNG
+from gscompile.runtime.load import TEXT_BYTES
 from gscompile.runtime.threads import available_cores
 from gscompile.tuning import remote
 from gscompile.tuning.remote import tracker_of
