@@ -21,7 +21,8 @@ from tests.tuning import graphs
 from tests.tuning.boards import Fleet, until
 from tests.tuning.hostile import Hostile
 
-pytest.importorskip("tornado", reason="the extra [fleet] is not installed: TVM's tracker needs tornado")
+for needed in ("tornado", "cloudpickle", "psutil"):
+    pytest.importorskip(needed, reason=f"the extra [fleet] is not installed: TVM's tracker needs {needed}")
 MACHINE = f"{cpu()}, {available_cores()} cores, {available_cores()} threads"
 DONE = {"ok", "same", "pruned"}
 
