@@ -260,7 +260,9 @@ class Module(CompiledFunction):
             return []
         known = sizes.keys() == set(self._summary.symbols)
         read, written = (evaluate(d, sizes) if known else d for d in (s.read_bytes, s.written_bytes))
-        lines = [f"launches: at most {s.launches}; bytes: at least {read} read, {written} written"]
+        count = self._recipe.target.facts.multiprocessors
+        moved = f"bytes: at least {read} read, {written} written"
+        lines = [f"launches: at most {s.launches}; {moved}; grids for {count} multiprocessors"]
         try:
             return [*lines, *(f"{name}: {r}" for name, r in self.resources().items())]
         except (MissingExtraError, TargetError):  # no compiler here, or none that knows the architecture

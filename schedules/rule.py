@@ -44,6 +44,7 @@ class Target:
         index_bits: the only width of the numbers of threads that kernels are to have (cuda); None: what extents allow, where only
             a call tells, both.
         cooperative: the threads of a block may wait for each other and share memory (cuda).
+        multiprocessors: of the GPU, of which the sizes of grids are made (cuda).
     """
 
     kind: str
@@ -54,6 +55,7 @@ class Target:
     cores: int | None = None
     index_bits: int | None = None
     cooperative: bool = True
+    multiprocessors: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -989,6 +989,12 @@ def cuda_arch(device: int) -> str | None:
     return f"sm_{str(dev.compute_version).replace('.', '')}" if dev.exist else None
 
 
+def cuda_multiprocessors(device: int) -> int | None:
+    """How many multiprocessors a cuda device has; None where it is not there."""
+    dev = tvm.cuda(device)
+    return int(dev.multi_processor_count) if dev.exist else None
+
+
 def cuda_exists() -> bool:
     """Whether a CUDA device can be used from this process."""
     return bool(tvm.cuda(0).exist)

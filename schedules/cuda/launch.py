@@ -13,7 +13,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.cuda.choices import BLOCK
-from gscompile.schedules.cuda.numbers import MOST_BLOCKS, THREADS_PER_BLOCK
+from gscompile.schedules.cuda.numbers import THREADS_PER_BLOCK, most_blocks
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Context
 
@@ -112,8 +112,8 @@ def strided(
         within: (the thread's number in its block, its walk) -> what the thread does, all of its block together.
     """
     block = ctx.choose(BLOCK)
-    some, most = T.floordiv(count + (block - 1), T.const(block)), T.const(MOST_BLOCKS * THREADS_PER_BLOCK // block)
-    blocks = T.maximum(T.minimum(some, most if blocks is None else blocks), T.const(1))
+    most = T.const(most_blocks(ctx.target) * THREADS_PER_BLOCK // block) if blocks is None else blocks
+    blocks = T.maximum(T.minimum(T.floordiv(count + (block - 1), T.const(block)), most), T.const(1))
 
     def walk(first: Expr, grid: Expr, end: Expr) -> Stmt:
         def step(s: Expr) -> Stmt:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from gscompile.schedules.rule import Target
+
 THREADS_PER_BLOCK = 256
 """Threads of a thread block: a multiple of the warp, small enough that eight fit a multiprocessor."""
-
-MOST_BLOCKS = 2112
-"""Thread blocks of a kernel that walks over its work: twice what 132 multiprocessors (H100, H200) hold, 2.4 times what
-108 (A100) do."""
 
 IN_FLIGHT = 4
 """Units of a copy that a thread has underway.  A multiprocessor's share of 5 TB/s is 26 KB in the 700 ns that memory takes:
@@ -19,15 +17,9 @@ STREAMED_BYTES = 32 << 20
 PRIVATE_BYTES = 32 << 10
 """Of a block's own accumulators: five blocks fit the 164 KB of shared memory of a multiprocessor of A100, seven that of H100."""
 
-PRIVATE_BLOCKS = 1056
-"""Blocks that have accumulators of their own: what 132 multiprocessors hold."""
-
 POINTS_PER_CELL = 2
 """Points that a block has at least for each of its cells: what it adds to global memory is half of them at most, and lies side by
 side."""
-
-FOLD_BLOCKS = 1056
-"""Blocks that fold parts of few long folds: what 132 multiprocessors hold."""
 
 FOLD_PART = 4096
 """Elements that a block folds at least, 16 by each thread, before its fold is cut into parts."""
@@ -38,9 +30,6 @@ WARP_FOLD = 1024
 SHORT_FOLD = 32
 """Elements of a fold in a row up to which a thread does it, of 128 bytes that its neighbours need as well."""
 
-FOLD_THREADS = 131072
-"""Threads that fold columns: half of what 132 multiprocessors hold; where there are fewer columns, parts of them."""
-
 COLUMN_PART = 64
 """Elements of a column that a thread folds at least, before it is cut into parts."""
 
@@ -48,7 +37,7 @@ SERIAL_PARTS = 64
 """Parts that one thread merges at most, where threads do not cooperate."""
 
 ORDERED_THREADS = 16384
-"""Threads that fill a GPU; more would read the indices more often.  Kernels may be compiled where the GPU is not known."""
+"""Threads that fill a GPU, a power of two, because coordinates are divided by it; more would read the indices more often."""
 
 ORDERED_RANGES = 64
 """Ranges of an indexed axis, where the number of columns is known at run time only."""
@@ -58,3 +47,25 @@ SCAN_BLOCK = 256
 
 SCAN_ROWS = 16384
 """Rows of a scan that fill a GPU without cutting any."""
+
+# -- of the GPU: its multiprocessors, of which each holds 2,048 threads, 8 thread blocks
+
+
+def most_blocks(target: Target) -> int:
+    """Thread blocks of a kernel that walks over its work: twice what the GPU holds."""
+    return 16 * target.multiprocessors
+
+
+def private_blocks(target: Target) -> int:
+    """Blocks that have accumulators of their own: what the GPU holds."""
+    return 8 * target.multiprocessors
+
+
+def fold_blocks(target: Target) -> int:
+    """Blocks that fold parts of few long folds: what the GPU holds."""
+    return 8 * target.multiprocessors
+
+
+def fold_threads(target: Target) -> int:
+    """Threads that fold columns: half of what the GPU holds; where there are fewer columns, parts of them."""
+    return 1024 * target.multiprocessors

@@ -1,4 +1,5 @@
-"""Reductions over axes on cuda, repeatable: where folds are cut, and in which order parts are merged, depends on sizes alone.
+"""Reductions over axes on cuda, repeatable: where folds are cut, and in which order parts are merged, depends on sizes and
+the number of multiprocessors alone.
 
 A run of memory is folded by a warp or a block, whose threads take neighbours (:class:`Rows`); other folds by a thread for each
 cell, neighbours by neighbours (:class:`Columns`).  Where there are fewer cells than a GPU has room for, their folds are cut into
@@ -20,13 +21,13 @@ from gscompile.schedules.cuda.groups import Group, groups, tree
 from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, launch, over
 from gscompile.schedules.cuda.numbers import (
     COLUMN_PART,
-    FOLD_BLOCKS,
     FOLD_PART,
-    FOLD_THREADS,
     SERIAL_PARTS,
     SHORT_FOLD,
     THREADS_PER_BLOCK,
     WARP_FOLD,
+    fold_blocks,
+    fold_threads,
 )
 from gscompile.schedules.folds import accumulators, fold_step, replaced
 from gscompile.schedules.loops import over_reduced, storage
@@ -40,7 +41,7 @@ class Rows:
 
     A warp for up to :data:`WARP_FOLD` elements, a block for more; lanes take neighbours, so that each access of a warp is one
     run, then merge what they have in five shuffles, and warps by way of shared memory in five more.  A long fold of few is cut
-    into parts of at least :data:`FOLD_PART` elements, for :data:`FOLD_BLOCKS` blocks, and a second kernel merges these.
+    into parts of at least :data:`FOLD_PART` elements, for the blocks that a GPU holds, and a second kernel merges these.
     Elements are read once: 4 bytes and about 6 instructions for a float32.
     """
 
@@ -58,7 +59,7 @@ class Rows:
             return None
         if fold.uneven:
             return checked(nest, fold.direct(32))
-        whole = fold.cut(FOLD_BLOCKS, FOLD_PART, by_block=True)
+        whole = fold.cut(fold_blocks(ctx.target), FOLD_PART, by_block=True)
         if known is None:
             whole = T.if_(length <= WARP_FOLD, fold.direct(32), whole)
         elif known <= WARP_FOLD:
@@ -69,8 +70,9 @@ class Rows:
 class Columns:
     """Folds across rows, a thread for each cell: neighbours read neighbours, and an index once for all lanes.
 
-    Where there are fewer than :data:`FOLD_THREADS` cells, folds are cut into parts of at least :data:`COLUMN_PART` elements, a
-    thread for each, and a second kernel merges these.  Elements are read once: 4 bytes and about 6 instructions for a float32.
+    Where cells are fewer than half of the threads that a GPU holds, folds are cut into parts of at least :data:`COLUMN_PART`
+    elements, a thread for each, and a second kernel merges these.  Elements are read once: 4 bytes and about 6 instructions
+    for a float32.
     """
 
     name = "fold-columns"
@@ -82,10 +84,10 @@ class Columns:
         if fold.uneven:
             return None
         length = T.constant_value(fold.length([]))
-        cells = product(nest.shape)
-        if (length is not None and length <= COLUMN_PART) or (isinstance(cells, int) and cells >= FOLD_THREADS):
+        cells, fill = product(nest.shape), fold_threads(ctx.target)
+        if (length is not None and length <= COLUMN_PART) or (isinstance(cells, int) and cells >= fill):
             return None
-        return checked(nest, fold.cut(FOLD_THREADS, COLUMN_PART, by_block=False))
+        return checked(nest, fold.cut(fill, COLUMN_PART, by_block=False))
 
 
 class Folds:

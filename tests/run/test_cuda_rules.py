@@ -428,7 +428,7 @@ def test_copies_walk(
     dtype: str, bounds: str, streamed: int, blocks: int, options: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small grid that walks over much work, with rows of any length, those of 16 bytes and others."""
-    monkeypatch.setattr(launch, "MOST_BLOCKS", blocks)
+    monkeypatch.setattr(launch, "most_blocks", lambda target: blocks)
     monkeypatch.setattr(copies, "STREAMED_BYTES", streamed)
     b, run = wide_rows("w", dtype, bounds)
     module = emulate(b, **options)
@@ -438,7 +438,7 @@ def test_copies_walk(
 
 @pytest.mark.skipif(cuda.cpu_compiler() is not None, reason=str(cuda.cpu_compiler()))
 def test_copies_walk_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "MOST_BLOCKS", 1)
+    monkeypatch.setattr(launch, "most_blocks", lambda target: 1)
     monkeypatch.setattr(copies, "STREAMED_BYTES", 1000)
     cases = [wide_rows(w, dtype, "fill") for dtype in ("float16", "uint8", "float64") for w in ("w",)]
     for (_, run), (module, _) in zip(cases, cuda.on_cpu([b for b, _ in cases], tmp_path), strict=True):

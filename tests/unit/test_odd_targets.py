@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.compiler.targets import resolve
+from gscompile.compiler.targets import cuda, resolve
 from gscompile.compiler.targets.create import architecture
 from gscompile.ir import tir as T
 
@@ -31,6 +31,39 @@ def test_a_malformed_arch(arch: Any) -> None:
 @pytest.mark.parametrize("arch", ["sm_52", "sm_90a", "sm_100", "sm_120f"])
 def test_an_arch_that_may_be(arch: str) -> None:
     assert resolve({"kind": "cuda", "arch": arch}).facts.arch == arch
+
+
+@pytest.mark.parametrize(
+    ("arch", "count"),
+    [("sm_80", 108), ("sm_86", 84), ("sm_89", 142), ("sm_90", 132), ("sm_90a", 132), ("sm_100f", 148), ("sm_75", 132)],
+)
+def test_multiprocessors_by_architecture(arch: str, count: int) -> None:
+    assert resolve({"kind": "cuda", "arch": arch}).facts.multiprocessors == count
+
+
+@pytest.mark.parametrize("count", [0, 513, -1, True, 1.5, "132", None])
+def test_a_number_of_multiprocessors_that_no_gpu_has(count: Any) -> None:
+    with pytest.raises(gs.TargetError, match="multiprocessors: an int from 1 to 512; got"):
+        resolve({"kind": "cuda", "arch": "sm_90", "multiprocessors": count})
+
+
+def test_the_multiprocessors_of_the_gpu_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They count where the architecture is that of the GPU here, and nothing else is said."""
+    monkeypatch.setattr(cuda, "local_arch", lambda: "sm_90")
+    monkeypatch.setattr(cuda, "local_multiprocessors", lambda: 114)
+    given: list[dict[str, Any]] = [{}, {"arch": "sm_90"}, {"multiprocessors": 78}]
+    counts = [resolve({"kind": "cuda", **more}).facts.multiprocessors for more in given]
+    assert counts == [114, 132, 78]
+
+
+@pytest.mark.parametrize(("count", "blocks"), [(1, 16), (108, 16 * 108)])
+def test_grids_are_of_the_multiprocessors(count: int, blocks: int) -> None:
+    """A copy of more units than a GPU has threads."""
+    b = gs.Builder("wide")
+    b.output(b.take(b.input("x", (9, 64), "float32"), b.input("i", (1 << 20,), "int64")))
+    module = b.build({"kind": "cuda", "arch": "sm_80", "multiprocessors": count})
+    assert f"T.min(T.int64(65536), T.int64({blocks}))" in module.source("tir")
+    assert f"grids for {count} multiprocessors" in module.explain()
 
 
 @pytest.mark.parametrize(

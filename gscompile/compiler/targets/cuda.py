@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from gscompile.compiler.nvcc import compile_cuda, configure_tvm, require_arch
 from gscompile.compiler.targets.base import HOST_CODE, CodeKind, Target
 from gscompile.compiler.targets.create import tvm_target
-from gscompile.errors import DeviceError
+from gscompile.errors import DeviceError, TargetError
 from gscompile.ir import tir as T
 from gscompile.ir.nests import CheckNest
 from gscompile.ir.tir import Buffer, Stmt
@@ -21,6 +21,10 @@ from gscompile.schedules.cuda.check import named
 from gscompile.schedules.cuda.launch import single_thread
 
 DEFAULT_ARCH = "sm_80"  # where there is no GPU to ask: what every data-centre GPU since 2020 runs
+MULTIPROCESSORS = {"sm_80": 108, "sm_86": 84, "sm_89": 142, "sm_90": 132, "sm_100": 148}
+"""What is assumed where the GPU is not known, by architecture: NVIDIA's data sheets of the A100, A40, L40S, H100 and
+H200 SXM, and B200.  Others count as the H100."""
+MOST_MULTIPROCESSORS = 512  # numbers of threads have 32 bits, a grid's past the end included
 ACCESS_BYTES = 16  # the widest memory access of a thread, and what arrays are aligned to for it
 
 
@@ -29,7 +33,7 @@ def _ptx(target: Target, func: Any, library: Any) -> str:
 
 
 class Cuda(Target):
-    """A GPU: the one here, or one given as ``arch``."""
+    """A GPU: the one here, or one given as ``arch`` (``multiprocessors``)."""
 
     kind = "cuda"
     device = "cuda"
@@ -50,10 +54,16 @@ class Cuda(Target):
     def of(cls, attributes: Mapping[str, Any]) -> Cuda:
         configure_tvm()
         given = {"max_num_threads": 1024, **attributes}
+        here = None if "arch" in given else local_multiprocessors()
         given.setdefault("arch", local_arch() or DEFAULT_ARCH)
         if isinstance(given["arch"], str):
             require_arch(given["arch"])
-        return cls(Facts(cls.kind, ACCESS_BYTES, str(given["arch"])), tvm_target(given), attributes=dict(attributes))
+        arch = str(given["arch"])
+        count = given.pop("multiprocessors", here or MULTIPROCESSORS.get(arch.rstrip("af"), MULTIPROCESSORS["sm_90"]))
+        if type(count) is not int or not 1 <= count <= MOST_MULTIPROCESSORS:
+            raise TargetError(f"multiprocessors: an int from 1 to {MOST_MULTIPROCESSORS}; got {str(count)[:200]!r}")
+        facts = Facts(cls.kind, ACCESS_BYTES, arch, multiprocessors=count)
+        return cls(facts, tvm_target(given), attributes=dict(attributes))
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -81,3 +91,9 @@ class Cuda(Target):
 def local_arch() -> str | None:
     """``sm_XY`` of the first GPU here; None where there is none."""
     return T.cuda_arch(0)
+
+
+@lru_cache(maxsize=1)
+def local_multiprocessors() -> int | None:
+    """Multiprocessors of the first GPU here; None where there is none."""
+    return T.cuda_multiprocessors(0)
