@@ -42,6 +42,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--arrays", default="numpy", choices=("numpy", "torch", "jax"), help="what gscompile is given (%(default)s)"
     )
     parser.add_argument(
+        "--clients",
+        type=int,
+        default=1,
+        metavar="N",
+        help="threads of every contender's process that call at once; a time is that of one call by each (%(default)s)",
+    )
+    parser.add_argument(
         "--sample", type=int, metavar="N", help="instead of workloads with names, so many drawn from real use"
     )
     parser.add_argument("--seed", type=int, default=0, help="of --sample (%(default)s)")
@@ -83,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
             )
         if not 1 <= options.max_points <= 1e12 or (options.most is not None and options.most < 1):
             raise ArgumentError("bench: --max-points is from 1 to 1e12, and --most positive")
+        if options.clients < 1 or (options.clients > 1 and (options.measure != "peers" or options.process)):
+            raise ArgumentError("bench: --clients is positive, and goes with --measure peers and without --process")
         workloads = _drawn(options) or choose(options.workloads, options.all)
         own = _of_process(options)
         peers = _peers(options.peers or own) if options.measure == "peers" else []
@@ -95,6 +104,7 @@ def run(options: argparse.Namespace) -> int:
             int(options.max_points),
             options.process,
             options.arrays,
+            options.clients,
         )
         document = {
             "measure": options.measure,
@@ -206,6 +216,7 @@ def _given(options: argparse.Namespace) -> list[str]:
         "measure": "peers",
         "process": None,
         "arrays": "numpy",
+        "clients": 1,
         "peers": None,
         "rounds": 15,
         "threads": None,

@@ -25,8 +25,11 @@ WORST = 10  # rows that are named below a table of drawn ones
 def measure(request: Request) -> list[Row]:
     """Rows: ``workload``, ``moved_bytes``, and by contender ``ms``, ``wrong`` or ``failed``."""
     measured = (Ours(request.arrays), *request.peers)
-    contenders = [Contender(p, request.threads, request.most, neighbour=request.process) for p in measured]
-    contenders.append(Contender(Floor(), request.threads, request.most, check=False))
+    contenders = [
+        Contender(p, request.threads, request.most, neighbour=request.process, clients=request.clients)
+        for p in measured
+    ]
+    contenders.append(Contender(Floor(), request.threads, request.most, check=False, clients=request.clients))
     try:
         start_all(contenders)
         rows = []

@@ -15,7 +15,7 @@ import numpy as np
 from gscompile.bench.neighbours import NEIGHBOURS
 from gscompile.bench.peers.base import Peer, Run, UnavailableError
 from gscompile.bench.sample import workload
-from gscompile.bench.timing import LostError, exit_text, settle, time_calls
+from gscompile.bench.timing import LostError, exit_text, settle, time_calls, time_clients
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import ALL
 
@@ -44,13 +44,20 @@ class Contender:
         most: if given, the workloads' axes are cut to about that many elements.
         check: whether it gives the workload's result.
         neighbour: the library of :mod:`gscompile.bench.neighbours` that computes before each call that is timed.
+        clients: threads of the process that call at once, each with a result of its own.
     """
 
     def __init__(
-        self, peer: Peer, threads: int, most: int | None = None, check: bool = True, neighbour: str | None = None
+        self,
+        peer: Peer,
+        threads: int,
+        most: int | None = None,
+        check: bool = True,
+        neighbour: str | None = None,
+        clients: int = 1,
     ) -> None:
         self.name = peer.name
-        self._arguments = (peer, threads, most, check, neighbour)
+        self._arguments = (peer, threads, most, check, neighbour, clients)
         self._process: Any = None
         self._connection: Connection | None = None
 
@@ -63,7 +70,7 @@ class Contender:
         return answer
 
     def time(self, calls: int) -> float:
-        """Milliseconds of one call of the workload that was prepared last.
+        """Milliseconds of one call of the workload that was prepared last, of one by each client where there are several.
 
         Raises:
             LostError: the call fails, or the process has ended or gives no answer.
@@ -111,7 +118,7 @@ class Contender:
 
 
 def serve(
-    connection: Connection, peer: Peer, threads: int, most: int | None, check: bool, neighbour: str | None
+    connection: Connection, peer: Peer, threads: int, most: int | None, check: bool, neighbour: str | None, clients: int
 ) -> None:
     """Answer names or descriptions of workloads, to be prepared, and numbers of calls, to be timed, until the end of input."""
     if hasattr(
@@ -120,7 +127,7 @@ def serve(
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
     before = NEIGHBOURS[neighbour][1](threads) if neighbour else None
-    run: Any = None
+    runs: list[Run] = []
     arrays: Any = None
     answer: Ready | Absent | float
     while True:
@@ -130,14 +137,19 @@ def serve(
             return
         try:
             if not isinstance(request, int):
-                run = arrays = None  # before there are new ones
+                runs, arrays = [], None  # before there are new ones
                 gc.collect()
                 w = ALL[request] if isinstance(request, str) else workload(request)
                 arrays = w.arrays(most=most)  # kept here: some libraries do not keep what they read
-                run = fastest_right(peer, w, arrays, threads, check)
-                answer = run if isinstance(run, Absent) else Ready()
+                answer = Ready()
+                while len(runs) < clients and not isinstance(answer, Absent):
+                    run = fastest_right(peer, w, arrays, threads, check)
+                    if isinstance(run, Absent):
+                        answer = run
+                    else:
+                        runs.append(run)
             else:
-                answer = time_calls(run, request, before)
+                answer = time_clients(runs, request) if clients > 1 else time_calls(runs[0], request, before)
                 settle()
         except Exception as e:
             answer = Absent(_reason(e))

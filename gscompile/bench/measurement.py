@@ -24,6 +24,7 @@ class Request:
         max_points: of a measurement of sizes.
         process: the library that computes in the same process, right before each call.
         arrays: whose arrays gscompile is given.
+        clients: threads that call at once.
     """
 
     workloads: Sequence[Workload]
@@ -34,6 +35,7 @@ class Request:
     max_points: int = 10**8
     process: str | None = None
     arrays: str = "numpy"
+    clients: int = 1
 
 
 class Measurement(Protocol):

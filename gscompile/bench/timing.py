@@ -6,8 +6,11 @@ A turn is as many calls as fill a few milliseconds, after one that is not timed.
 from __future__ import annotations
 
 import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -67,6 +70,32 @@ def _after(before: Callable[[], Any], run: Callable[[], Any]) -> float:
     begin = time.perf_counter()
     run()
     return time.perf_counter() - begin
+
+
+def time_clients(runs: Sequence[Callable[[], Any]], calls: int) -> float:
+    """Milliseconds in which each of several threads, that all call at once, makes a call; one call of each is not timed."""
+    ready = threading.Barrier(1 + len(runs))
+
+    def client(run: Callable[[], Any]) -> None:
+        try:
+            run()
+        except BaseException:
+            ready.abort()
+            raise
+        ready.wait()
+        for _ in range(calls):
+            run()
+
+    with ThreadPoolExecutor(len(runs)) as pool:
+        clients = [pool.submit(client, run) for run in runs]
+        with suppress(threading.BrokenBarrierError):  # one of them says why
+            ready.wait()
+        begin = time.perf_counter()
+        errors = [e for c in clients if (e := c.exception()) is not None]
+        seconds = time.perf_counter() - begin
+    for e in sorted(errors, key=lambda e: isinstance(e, threading.BrokenBarrierError)):
+        raise e
+    return seconds * 1e3 / calls
 
 
 def settle() -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,28 @@ def test_a_neighbour_runs_before_each_call() -> None:
     seen: list[str] = []
     assert timing.time_calls(lambda: seen.append("call"), 2, lambda: seen.append("neighbour")) >= 0
     assert seen == ["call", "neighbour", "call", "neighbour", "call"]
+
+
+def test_clients_call_at_once(process: Any) -> None:
+    both = threading.Barrier(2, timeout=60)  # which one thread alone does not get past
+    assert timing.time_clients([both.wait, both.wait], 3) >= 0
+    with pytest.raises(ZeroDivisionError):
+        timing.time_clients([lambda: None, lambda: 1 / 0], 1)
+    once = iter([None])
+    with pytest.raises(StopIteration):  # not in the first call, but later
+        timing.time_clients([lambda: next(once), lambda: None], 2)
+    for peer in (Ours(), PEERS["numpy"]):
+        c = process(peer, clients=3)
+        assert c.prepare(WORKLOADS["index_add_rows"]) == Ready() and c.time(2) > 0
+
+
+@pytest.mark.parametrize(
+    "options", [["--clients", "0"], ["--clients", "2", "--measure", "calls"], ["--clients", "2", "--process", "torch"]]
+)
+def test_clients_that_are_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    assert main(["bench", *options]) == 2
+    assert "--clients is positive, and goes with" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [["--process", "torch"], ["--arrays", "jax"]])
