@@ -6,13 +6,13 @@ import operator
 import pickle
 import re
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from os import PathLike
 from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from gscompile.compiler.nvcc import compile_cuda
 from gscompile.compiler.prim_func import clamped, with_buffers
 from gscompile.compiler.targets import Target, known_code, resolve
 from gscompile.compiler.targets.freestanding import Freestanding
-from gscompile.compiler.tuned import Database, Key, default_database, key_of, named, numbered_indices
+from gscompile.compiler.tuned import Database, Key, Source, default_database, described, key_of, named, numbered_indices
 from gscompile.deploy import library as libraries
 from gscompile.deploy.library import Compiled
 from gscompile.errors import ArgumentError, MissingExtraError, TargetError, index_changed
@@ -44,6 +44,8 @@ from gscompile.runtime.pools import loaded
 from gscompile.runtime.threads import get_num_threads
 from gscompile.schedules import Choices
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -51,6 +53,7 @@ class Recipe:
 
     Attributes:
         check: when its calls' index checks are read, which changes nothing in its code.
+        source: of its choices, where they are not given; a library for several CPUs looks there for each of them.
     """
 
     graph: Graph
@@ -59,6 +62,7 @@ class Recipe:
     target: Target
     choices: Choices = field(default_factory=dict)
     check: str = "sync"
+    source: Source | None = None
 
     @property
     def key(self) -> Key:
@@ -76,6 +80,17 @@ class Recipe:
     def code(self) -> Code:
         return Code.of(self.lowered(), self.target)
 
+    def tuned(self, make: Callable[[Recipe], Made]) -> Made:
+        """Make something of it with the choices that its source has for its target, or with the defaults."""
+        found = {} if self.source is None else self.source.find(self.key, self.target)
+        try:
+            return make(replace(self, choices=chosen(named(self.graph, found))))
+        except ArgumentError as e:  # a record of rules that have changed since
+            if not found:
+                raise
+            warnings.warn(f"build: {self.graph.name}: a tuned record is left alone: {e}", stacklevel=4)
+            return make(replace(self, choices={}))
+
 
 def build(
     graph: Graph,
@@ -86,6 +101,7 @@ def build(
     choices: Choices | None = None,
     database: str | PathLike[str] | None = None,
     indices: str | Mapping[str, str] | None = None,
+    machine: str | None = None,
     check: str = "sync",
 ) -> Module:
     """Compile a graph for a target, or find it compiled; see :meth:`gscompile.frontend.builder.Builder.build`."""
@@ -96,14 +112,9 @@ def build(
             raise ArgumentError("build: choices= says what to choose, and database= too: give one of them")
         return made(replace(recipe, choices=chosen(choices)))
     records = default_database() if database is None else Database(database)
-    record = None if records is None else records.winner(recipe.key, numbered_indices(graph, indices))
-    if record is None or not record.choices:
+    if records is None:
         return made(recipe)
-    try:
-        return made(replace(recipe, choices=chosen(named(graph, record.choices))))
-    except ArgumentError as e:  # a record of rules that have changed since
-        warnings.warn(f"build: {graph.name}: a tuned record is left alone: {e}", stacklevel=3)
-        return made(recipe)
+    return replace(recipe, source=Source(records.path, numbered_indices(graph, indices), machine)).tuned(made)
 
 
 def chosen(choices: Any) -> Choices:
@@ -200,7 +211,7 @@ class Module(CompiledFunction):
             pickle.dumps(recipe.rules)
         except Exception as e:
             raise ArgumentError(f"{self.name}: its schedule rules cannot be copied or pickled: {e}") from e
-        return _loaded, (recipe.graph, recipe.rules, recipe.deterministic, recipe.target, recipe.choices, recipe.check)
+        return _loaded, tuple(getattr(recipe, f.name) for f in fields(recipe))
 
     def __copy__(self) -> Module:
         return self
@@ -339,8 +350,10 @@ class Module(CompiledFunction):
             target = self._recipe.target
             attributes = {**target.attributes, "kind": target.kind, **({target.variant: name} if name else {})}
             recipe = replace(self._recipe, target=Freestanding.of(attributes) if freestanding else resolve(attributes))
-            recipe = replace(recipe, choices={})  # they are for the target that the module was built for
-            made.append((recipe, recipe.code()))
+            if described(recipe.target) == described(target):
+                made.append((self._recipe, self._code))
+            else:  # choices are for the target that the module was built for
+                made.append(recipe.tuned(lambda r: (r, r.code())))
         # one interface for all of them
         largest = reduce(dim_max, (code.lowered.summary.stats.workspace_bytes for _, code in made))
         face = replace(self._interface, workspace=largest)

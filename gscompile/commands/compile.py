@@ -76,6 +76,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a shape that stands for the model's; each extent a number or a name",
     )
+    parser.add_argument("--database", metavar="FILE", help="what gscompile tune wrote: use its best choices")
+    parser.add_argument(
+        "--indices",
+        metavar="[INPUT=]HOW",
+        action="append",
+        default=[],
+        help="of the database: the distribution of indices",
+    )
+    parser.add_argument(
+        "--machine", metavar="NAME", help="of the database: part of the name of the machine whose records count"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -105,10 +116,14 @@ def run(options: argparse.Namespace) -> int:
 def compile_model(options: argparse.Namespace, target: Any, shapes: dict[str, Shape]) -> None:
     tell = progress(options)
     tell("reading the model")
+    everywhere, by_input = indices_of(options.indices)
+    if len(everywhere) + bool(by_input) > 1:
+        raise ArgumentError("--indices: one distribution for all inputs, or one for each by name")
+    indices = everywhere[0] if everywhere else by_input or None
     modules = []
     for builder in builders(options, shapes):
         tell(f"compiling {len(builder.graph().values):,} values for {target}")
-        module = builder.build(target)
+        module = builder.build(target, database=options.database, indices=indices, machine=options.machine)
         modules.append(module)
         tell("")
         print(builder, "", module, module.stats, sep="\n")
@@ -143,8 +158,8 @@ def replace_operators(options: argparse.Namespace, target: Any, shapes: dict[str
 
     if options.output is None:
         raise ArgumentError("--replace needs -o: where to write the model")
-    if shapes or options.name is not None or options.out is not None:
-        raise ArgumentError("--replace takes no --shape, --name or --out")
+    if shapes or not {options.name, options.out, options.database} <= {None}:
+        raise ArgumentError("--replace takes no --shape, --name, --out or --database")
     kinds, cpus = ([x for x in text.split(",") if x] for text in (options.replace, options.cpu))
     tell = progress(options)
     parts, written = replace(
@@ -227,6 +242,18 @@ def shape_of(text: str) -> tuple[str, Shape]:
             f"compile: --shape: INPUT=N,M,.. is needed, each a number below 10**18 or a name; got {shortened(text)}"
         )
     return name, tuple(d if d in names else int(d) for d in found)
+
+
+def indices_of(given: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Distributions for all inputs, and those of one."""
+    everywhere, by_input = [], {}
+    for text in given:
+        name, equals, spec = text.partition("=")
+        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
+            by_input[name] = spec
+        else:
+            everywhere.append(text)
+    return everywhere, by_input
 
 
 def shortened(text: str) -> str:

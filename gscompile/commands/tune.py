@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from gscompile.commands.compile import builders, shape_of, shortened, target_of
+from gscompile.commands.compile import builders, indices_of, shape_of, shortened, target_of
 from gscompile.errors import ArgumentError, GSError
 
 HELP = (
@@ -112,18 +112,6 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None:
         print(f"wrote {write_report(results, options.report)}")
     return 130 if any(r.interrupted for r in results) else 0
-
-
-def indices_of(given: list[str]) -> tuple[list[str], dict[str, str]]:
-    """The distributions for all inputs, and those of one."""
-    everywhere, by_input = [], {}
-    for text in given:
-        name, equals, spec = text.partition("=")
-        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
-            by_input[name] = spec
-        else:
-            everywhere.append(text)
-    return everywhere, by_input
 
 
 def indices_for(everywhere: list[str], by_input: dict[str, str]) -> list[Any]:

@@ -65,12 +65,12 @@ class Key:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     def built_alike(self, other: Key) -> bool:
-        """Whether both are for the same code, whatever the indices and the sizes."""
+        """Whether both are for the same code, whatever the machine, the indices and the sizes."""
         return self._code == other._code
 
     @property
     def _code(self) -> tuple[str, ...]:
-        return self.graph, self.target, self.machine, self.versions, self.options
+        return self.graph, self.target, self.versions, self.options
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Record:
         key = self.key
         if not all(isinstance(d, dict) for d in (key.indices, key.sizes, self.choices)):
             raise ValueError("has a field of another type")
-        texts = (self.why, self.graph, *key._code, *key.indices, *key.indices.values(), *key.sizes)
+        texts = (self.why, self.graph, key.machine, *key._code, *key.indices, *key.indices.values(), *key.sizes)
         numbers = (self.ms, self.default_ms, self.ratio, self.when)
         right = (
             self.kind in (TRIAL, WINNER)
@@ -162,6 +162,29 @@ def _text(found: Any) -> str:
 
 def _sum(found: Any) -> str:
     return f"{zlib.crc32(_text(found).encode()):08x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a build looks for choices.
+
+    Attributes:
+        path: of a database.
+        indices: distributions by the number of an input, or one of all inputs; None for whatever there is.
+        machine: part of the name of the machines whose records count; None for this one's, see :meth:`find`.
+    """
+
+    path: Path
+    indices: str | Indices | None
+    machine: str | None
+
+    def find(self, key: Key, target: Target) -> Choices:
+        """The choices of the winner, by the numbers of values; none where there is no record.
+
+        Of a target that names its CPU or GPU, whose code may be for another machine, records of others count as well.
+        """
+        record = Database(self.path).winner(key, self.indices, self.machine, target.is_named)
+        return {} if record is None else record.choices
 
 
 class Database:
@@ -231,12 +254,22 @@ class Database:
         self.problems = problems
         return added
 
-    def winner(self, key: Key, indices: str | Indices | None = None) -> Record | None:
+    def winner(
+        self, key: Key, indices: str | Indices | None = None, machine: str | None = None, anywhere: bool = False
+    ) -> Record | None:
         """The winner for a graph: of these indices, if they are given; else for any, of uniform ones before others.
 
         Of several the last one counts.
+
+        Args:
+            machine: part of the name of the machines that it may be of; by default it is of the key's.
+            anywhere: where that machine has none, any other's will do.
         """
-        found = [r for r in self._winners() if r.key.built_alike(key) and _meant(r.key.indices, indices)]
+        alike = [r for r in self._winners() if r.key.built_alike(key) and _meant(r.key.indices, indices)]
+        if machine is not None:
+            found = [r for r in alike if machine.casefold() in r.key.machine.casefold()]
+        else:
+            found = [r for r in alike if r.key.machine == key.machine] or (alike if anywhere else [])
         uniform = [r for r in found if all(v == "uniform" for v in r.key.indices.values())]
         best = (uniform or found) if indices is None else found
         return best[-1] if best else None
@@ -301,15 +334,20 @@ def _locked(file: Any) -> Iterator[None]:
 
 def key_of(graph: Graph, target: Target, deterministic: bool = False, rules: Sequence[Any] = ()) -> Key:
     """What records for a graph are found by, here and now."""
-    given = {k: v for k, v in target.attributes.items() if k != "kind"}
     options = ["deterministic"] * deterministic + [str(r.name) for r in rules]
     return Key(
         structure(graph),
-        f"{target} {json.dumps(given, sort_keys=True, default=str)}",
+        described(target),
         machine(),
         versions(),
         ", ".join(options),
     )
+
+
+def described(target: Target) -> str:
+    """A target as records have it: what it is called, and all attributes that were given."""
+    given = {k: v for k, v in target.attributes.items() if k != "kind"}
+    return f"{target} {json.dumps(given, sort_keys=True, default=str)}"
 
 
 def machine() -> str:

@@ -101,6 +101,7 @@ class Builder(ReduceOps):
         choices: Mapping[str, Mapping[str, int | str]] | None = None,
         database: str | PathLike[str] | None = None,
         indices: str | Mapping[str, str] | None = None,
+        machine: str | None = None,
         check: str = "sync",
     ) -> Module:
         """Compile the graph.
@@ -112,10 +113,12 @@ class Builder(ReduceOps):
             deterministic: results that are bitwise repeatable on cuda too, at the price of speed.
             choices: by the name of a nest (``m.stats.kernels``), values for choices that rules leave open; the others have their
                 defaults.  See docs/tuning.md.
-            database: a file that :func:`gscompile.tune` wrote, whose best choices for this graph here are used; by default
+            database: a file that :func:`gscompile.tune` wrote, whose best choices for this graph and target are used; by default
                 that of :func:`gscompile.set_default_database`, if any.
             indices: of the database: the distribution that indices will have, of all inputs or by input; without it, the record
                 for uniform ones comes first.
+            machine: of the database: part of the name of the machine that it was tuned on (``"Cortex-A72"``; ``""`` for any).
+                Without it, this one, or where the target names its CPU and this machine has no record, any other.
             check: ``"sync"``: a call raises where an index is out of range, for which it waits for its kernels.  ``"deferred"``:
                 calls do not wait, and ``m.check()`` raises what the first that failed has found; see docs/bounds.md.
 
@@ -130,6 +133,7 @@ class Builder(ReduceOps):
             choices=choices,
             database=database,
             indices=indices,
+            machine=machine,
             check=check,
         )
 

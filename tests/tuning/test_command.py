@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import gscompile as gs
 from gscompile.commands.main import main
-from gscompile.compiler.tuned import WINNER, Database
+from gscompile.compiler.targets import resolve
+from gscompile.compiler.tuned import WINNER, Database, Record, key_of
 from gscompile.tuning import suite
 
 SCRIPT = """
@@ -70,6 +73,27 @@ def test_an_array_of_a_file(script: str, tmp_path: Path, capsys: pytest.CaptureF
     assert Database(db).records()[-1].key.indices["1"].startswith("array:")
     assert main(["tune", "--merge", db, "--database", str(tmp_path / "other")]) == 0
     assert capsys.readouterr().out.endswith("other: 2 records added\n")
+
+
+def test_a_build_with_what_was_tuned_elsewhere(
+    script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b = gs.Builder("rows")
+    b.output(b.take(b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64")))
+    key = replace(key_of(b.graph(), resolve("llvm")), indices={"1": "sorted"}, machine="Cortex-A72, 4 cores")
+    Database(tmp_path / "db").append(Record(WINNER, key, {"2": {"rule": "rows"}}, "ok", 1.0, 2.0, 2.0))
+    argv = ["compile", script, "--database", str(tmp_path / "db")]
+    for more, rule in (
+        ([], "copies"),
+        (["--machine", "a72"], "rows"),
+        (["--machine", "a72", "--indices", "uniform"], "copies"),
+    ):
+        assert main([*argv, *more]) == 0
+        assert f"('take_2', '{rule}')" in capsys.readouterr().out
+    assert main([*argv, "--machine=", "--indices", "i=sorted"]) == 0
+    assert "('take_2', 'rows')" in capsys.readouterr().out
+    assert main([*argv, "--indices", "i=sorted", "--indices", "uniform"]) == 1
+    assert "one distribution for all inputs, or one for each by name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

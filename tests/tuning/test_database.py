@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -21,6 +22,7 @@ import gscompile as gs
 from gscompile.compiler import tuned
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database, Record, key_of, numbered
+from tests.deploy.libraries import tool
 from tests.tuning import graphs
 
 CHOICES: dict[str, dict[str, int | str]] = {"take_2": {"prefetch": 4, "stores": "plain"}}
@@ -68,6 +70,55 @@ def test_names_do_not_matter_and_all_else_does(tmp_path: Path) -> None:
         assert graphs.rows(width=32).build(database=path).choices == {}
     finally:
         gs.set_num_threads(threads)
+
+
+def test_another_machine(tmp_path: Path) -> None:
+    """Of a target that names its CPU its records count where this machine has none, of any other where ``machine`` says so."""
+    path, there, b = tmp_path / "db.jsonl", "Cortex-A72, 4 cores, 4 threads", graphs.rows(width=32)
+    named = {"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": "cortex-a72"}
+
+    def add(target: Any, prefetch: int, machine: str | None = None) -> None:
+        r = record(prefetch=prefetch)
+        key = replace(key_of(b.graph(), resolve(target)), indices=r.key.indices)
+        Database(path).append(replace(r, key=key if machine is None else replace(key, machine=machine)))
+
+    def built(target: Any, **given: Any) -> Any:
+        return b.build(target, database=path, **given).choices.get("take_2", {}).get("prefetch")
+
+    add("llvm", 4, there)
+    add(named, 8, there)
+    assert built("llvm") is None and built({**named, "mcpu": "cortex-a53"}) is None
+    assert built("llvm", machine="cortex-a7") == 4 and built("llvm", machine="Cortex-A53") is None
+    assert built(named) == built(named, machine="") == built(named, machine="4 cores") == 8
+    assert built(named, indices="sorted") is None
+    add(named, 16, "Cortex-A76, 4 cores, 4 threads")
+    assert built(named) == 16 and built(named, machine="A72") == 8
+    add(named, 32)  # of this machine
+    assert built(named) == 32 and built(named, machine="A72") == 8
+
+
+def test_a_library_for_several_cpus(tmp_path: Path) -> None:
+    """Each of them has its own record's choices, and the one that the module was built for the module's."""
+    path, b, level = tmp_path / "db.jsonl", graphs.rows(width=32), {"kind": "llvm", "mcpu": "x86-64-v3"}
+    for target, rule in (("llvm", "gather"), (level, "rows")):
+        r, key = record(rule=rule), key_of(b.graph(), resolve(target))
+        Database(path).append(replace(r, key=replace(key, indices=r.key.indices)))
+    names = ["x86-64-v2", "x86-64-v3"]
+
+    def rules(m: Any) -> list[str]:
+        return [dict(c.summary.stats.kernels)["take_2"] for c in m._for_each(names, False)]
+
+    with pytest.warns(UserWarning, match="rule 'gather' does not apply"):
+        m = b.build(database=path)
+    default = dict(m.stats.kernels)["take_2"]
+    assert default != "rows" and rules(m) == rules(pickle.loads(pickle.dumps(m))) == [default, "rows"]
+    assert rules(b.build()) == [default, default]
+    assert rules(b.build(level, choices={"take_2": {"rule": "rows"}})) == [default, "rows"]
+    assert [c.target.facts.arch for c in m._for_each(names, False)] == names
+    tool("cc")
+    m.export(tmp_path / "rows.so", cpu=["v2", "v3"])
+    x, i = np.arange(96_000, dtype="float32").reshape(3000, 32), np.arange(-2500, 2500)
+    assert np.array_equal(gs.load(tmp_path / "rows.so")(x, i), x[i])
 
 
 def test_old_records_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

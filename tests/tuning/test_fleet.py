@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 
 import gscompile as gs
 from gscompile.commands.main import main
-from gscompile.compiler.tuned import TRIAL, WINNER, Database, cpu
+from gscompile.compiler import tuned
+from gscompile.compiler.targets import resolve
+from gscompile.compiler.tuned import TRIAL, WINNER, Database, cpu, named
 from gscompile.runtime.threads import available_cores
 from gscompile.tuning import places
 from gscompile.tuning import tune as tuning
@@ -54,11 +57,13 @@ def test_the_command(fleet: Fleet, tmp_path: Path, capsys: pytest.CaptureFixture
     assert {x.key.machine for x in Database(tmp_path / "db").records()} == {MACHINE}
 
 
-def test_two_boards(fleet: Fleet, tmp_path: Path) -> None:
-    """Both are used; results are right, and the records are for the boards' processor."""
+def test_two_boards(fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are used; results are right; the records are for the boards' processor, and found by another machine's builds."""
     b, path, seen = graphs.long_rows(), tmp_path / "db", list[Progress]()
+    target = {"kind": "llvm", "mcpu": resolve("llvm").facts.arch}
     served = {board: board.sessions for board in fleet.alive}
-    r = gs.tune(b, trials=8, search="random", indices="zipf:1.1", database=path, progress=seen.append, **fleet.given)
+    given = {"search": "random", "indices": "zipf:1.1", "database": path, "progress": seen.append, **fleet.given}
+    r = gs.tune(b, target, trials=8, **given)
     assert [p.trials for p in seen] == list(range(1, 9)) and seen[-1].default_ms > 0
     assert len(r.trials) == 8 and {t.state for t in r.trials} <= DONE, r.trials
     assert {board.sessions > before for board, before in served.items()} == {True}
@@ -70,6 +75,15 @@ def test_two_boards(fleet: Fleet, tmp_path: Path) -> None:
     want = x.copy()
     np.add.at(want, i, s)
     assert np.array_equal(r.build()(x, i, s), want)
+
+    tried = next(x for x in records if x.kind == TRIAL and x.state == "ok")
+    Database(path).append(replace(records[-1], choices=tried.choices))  # the default may have won
+    monkeypatch.setattr(tuned, "machine", lambda: "another")
+    m = b.build(target, database=path)
+    assert m.choices == named(b.graph(), tried.choices) and np.array_equal(m(x, i, s), want)
+    assert b.build(database=path).choices == b.build(target, database=path, machine="another").choices == {}
+    m.export(tmp_path / "sent.so")
+    assert np.array_equal(gs.load(tmp_path / "sent.so")(x, i, s), want)
 
 
 def test_candidates_that_are_wrong_or_crash_or_hang_there(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:

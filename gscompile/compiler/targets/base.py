@@ -86,6 +86,11 @@ class Target(ABC):
         """How its kernels are run."""
 
     @property
+    def is_named(self) -> bool:
+        """Whether its attributes say for which CPU or GPU it is; otherwise it is this machine's."""
+        return self.variant in self.attributes or "mtriple" in self.attributes
+
+    @property
     def linkable(self) -> bool:
         """Whether its code can be linked to a shared library of this system."""
         return False
