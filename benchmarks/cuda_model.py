@@ -96,7 +96,9 @@ def row(w: Workload, most: int | None, folder: Path) -> dict[str, Any]:
     part = moved / whole
     found: dict[str, Any] = {"workload": w.name, "moved_bytes": whole, "part": round(part, 4), "gpus": {}}
     for gpu in GPUS:
-        ((module, _),) = on_cpu([w.builder(arrays)], folder, arch=gpu.arch)
+        own = folder / gpu.arch  # a library is loaded once from each path
+        own.mkdir()
+        ((module, _),) = on_cpu([w.builder(arrays)], own, arch=gpu.arch)
         with counted(l1=gpu.l1, l2=int(gpu.l2 * part)) as launches:
             got = module(**arrays)
         assert (problem := w.differs(got, w.expected(**arrays))) is None, f"{w.name}: {problem}"

@@ -260,6 +260,25 @@ def reads(x: Expr, conditions: bool = True) -> list[tuple[Expr | None, Buffer, l
     return found
 
 
+def all_loads(x: Expr) -> list[tuple[Buffer, list[Expr]]]:
+    """The buffer and the coordinates of every load in an expression, those in the coordinates of another included."""
+    return [(part.source, list(part.indices)) for part in _all(x, ir.TensorLoad)]
+
+
+def with_loads(x: Stmt, change: Callable[[Buffer, list[Expr]], Expr | None]) -> Stmt:
+    """A statement with other expressions in place of loads.
+
+    Args:
+        change: (buffer, coordinates) -> what to have in place of such a load, or None.
+    """
+
+    def changed(part: Any) -> Any:
+        other = change(part.source, list(part.indices))
+        return part if other is None else other
+
+    return tvm_ffi.structural_map(x, (ir.TensorLoad, changed))
+
+
 def _operands(x: Expr) -> list[Expr]:
     if isinstance(x, tirx.Select):
         return [x.condition, x.true_value, x.false_value]

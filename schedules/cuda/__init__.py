@@ -2,6 +2,7 @@
 
 from gscompile.schedules.cuda.check import Check
 from gscompile.schedules.cuda.copies import Copies
+from gscompile.schedules.cuda.elements import Elements
 from gscompile.schedules.cuda.map import Cells
 from gscompile.schedules.cuda.ordered import Ordered
 from gscompile.schedules.cuda.privatised import Privatised
@@ -14,6 +15,7 @@ from gscompile.schedules.rule import Rule
 RULES: tuple[Rule, ...] = (
     Check(),
     Copies(),
+    Elements(),
     Cells(),
     Rows(),
     Columns(),

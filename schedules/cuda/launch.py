@@ -98,6 +98,7 @@ def strided(
     dtype: str,
     condition: Expr | None = None,
     blocks: Expr | None = None,
+    whole: Expr | None = None,
     within: Callable[[Expr, Stmt], Stmt] = lambda t, walk: walk,
 ) -> Stmt:
     """A kernel for the numbers in ``[0, count)`` whose grid is no larger than a GPU, and walks over them.
@@ -109,13 +110,14 @@ def strided(
         dtype: of the numbers.
         condition: under which ``several`` may be called, and anything but reports be done; None for always.
         blocks: at most; None for what fills a GPU.
+        whole: how many numbers ``several`` may be called for, the first ones; None for all.
         within: (the thread's number in its block, its walk) -> what the thread does, all of its block together.
     """
     block = ctx.choose(BLOCK)
     most = T.const(most_blocks(ctx.target) * THREADS_PER_BLOCK // block) if blocks is None else blocks
     blocks = T.maximum(T.minimum(T.floordiv(count + (block - 1), T.const(block)), most), T.const(1))
 
-    def walk(first: Expr, grid: Expr, end: Expr) -> Stmt:
+    def walk(first: Expr, grid: Expr, end: Expr, whole: Expr) -> Stmt:
         def step(s: Expr) -> Stmt:
             begin = T.cast(dtype, s) * (grid * in_flight)
 
@@ -127,17 +129,17 @@ def strided(
             if several is None:
                 return rest
             numbers = [begin + grid * k + first for k in range(in_flight)]
-            whole = T.all_of([begin + grid * in_flight <= end, condition])
-            return T.if_(whole, T.registers("i", numbers, several), rest)
+            all_there = T.all_of([begin + grid * in_flight <= whole, condition])
+            return T.if_(all_there, T.registers("i", numbers, several), rest)
 
         several_steps = T.quotient(end + (grid * in_flight - 1), grid * in_flight)
         return T.for_(T.if_then_else(end <= grid * in_flight, T.const(1, dtype), several_steps), step, "step")
 
     def thread(b: Expr) -> Stmt:
         def inner(t: Expr) -> Stmt:
-            known = [T.cast(dtype, blocks * T.const(block)), T.cast(dtype, count)]
+            known = [T.cast(dtype, x) for x in (blocks * T.const(block), count, *([] if whole is None else [whole]))]
             first = b * T.const(block, dtype) + t
-            return T.if_(ctx.guard, T.registers("grid", known, lambda sizes: within(t, walk(first, *sizes))))
+            return T.if_(ctx.guard, T.registers("grid", known, lambda x: within(t, walk(first, x[0], x[1], x[-1]))))
 
         return T.thread_binding("threadIdx.x", block, inner, "t", dtype)
 

@@ -50,6 +50,22 @@ def test_copies_of_rows_use_all_of_their_sectors(
     assert all(s.size == 16 and s.used >= 1.0 for s in rows)  # more where a warp reads a row twice
 
 
+@pytest.mark.parametrize(("index", "cells"), [("int32", 4), ("int64", 2)])
+def test_neighbouring_indices_are_read_at_once(tmp_path: Path, index: str, cells: int) -> None:
+    k = 4096
+    rng = np.random.default_rng(5)
+    x, i = rng.random(700, np.float32), rng.integers(0, 700, k).astype(index)
+    (found,) = launches(
+        tmp_path, lambda b: b.take(b.input("x", ("n",), "float32"), b.input("i", ("k",), index)), x[i], x, i
+    )
+    sites = [s for s in found.sites if s.lanes]
+    index_reads, writes = [s for s in sites if s.buffer == "i_ptr"], [s for s in sites if s.access == "write"]
+    assert {s.size for s in index_reads} == {16} and {s.size for s in writes} == {4 * cells}
+    for some in (index_reads, writes):
+        assert sum(s.requests for s in some) == k // cells // 32 and all(s.used == 1.0 for s in some)
+    assert sum(s.requests for s in sites if s.buffer == "x_ptr") == k // 32
+
+
 @pytest.mark.parametrize("dtype", ["int32", "float32", "uint64"])
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_a_histogram_has_one_global_atomic_per_cell_and_block(tmp_path: Path, dtype: str, symbolic: bool) -> None:

@@ -28,13 +28,13 @@ from gscompile.schedules.cuda import copies, launch
 from gscompile.schedules.cuda.points import over_points
 from gscompile.schedules.cuda.scatter import copy_base
 from tests import cuda, oracle
-from tests.cases import numpy_dtype, random_data
+from tests.cases import index_palette, numpy_dtype, random_data
 from tests.oracle import Array, assert_same
 
 SCATTERS = {"direct", "last-writer", "ordered", "atomics", "privatised"}
 # rules by which threads wait for each other, and what the emulation, which cannot do that, has in their place
 TOGETHER = {"fold-rows": None, "privatised": "atomics"}
-RULES = {"copies", "cells", "folds", "fold-columns", *TOGETHER, *SCATTERS}
+RULES = {"copies", "elements", "cells", "folds", "fold-columns", *TOGETHER, *SCATTERS}
 PRIVATE = {"elements", "cells", "slices", "halves"}  # layouts of few cells, or where a call may have few
 
 
@@ -158,7 +158,9 @@ def other_maps() -> None:
         ((x, y, nd), x[nd[:, 0], nd[:, 1]]),
         access=16,
     )
-    case("take_last_axis", "cells", lambda b: b.take(inputs(b)[0], index(b, "k", 2), axis=2), ((x, y, i), x[:, :, i]))
+    case(
+        "take_last_axis", "elements", lambda b: b.take(inputs(b)[0], index(b, "k", 2), axis=2), ((x, y, i), x[:, :, i])
+    )
     case("sum_of_two", "cells", lambda b: (lambda p, q: p + q * 0.5)(*inputs(b)), ((x, y), x + y * np.float32(0.5)))
     case("transposed", "cells", lambda b: b.transpose(inputs(b)[0], [0, 2, 1]), ((x, y), x.transpose(0, 2, 1)))
     case("flipped", "cells", lambda b: b.flip(inputs(b)[0], 2), ((x, y), x[:, :, ::-1]))
@@ -168,6 +170,54 @@ def other_maps() -> None:
 
 
 other_maps()
+
+
+def gather_elements(name: str, dtype: str, index: str, how: str, *shapes: tuple[Any, ...], **policy: Any) -> None:
+    """Single elements by neighbouring indices, of every kind that the policy allows.
+
+    Args:
+        how: ``flat`` for an index of one axis, ``first`` for elements along axis 0, ``points`` for index vectors.
+        shapes: of the index: as it is declared, and those of the runs.
+    """
+    declared, *runs = shapes
+    components = declared[-1] if how == "points" else 1
+    bounds, negative = policy.get("bounds", "raise"), index[0] == "i"
+
+    def table(rows: Any, width: Any) -> tuple[Any, ...]:
+        return {"flat": (rows,), "first": (rows, width), "points": tuple(rows for _ in range(components))}[how]
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, i = b.input("x", table("n", declared[-1]), dtype), b.input("i", declared, index)
+        call = {"flat": b.take, "first": b.gather, "points": b.gather_nd}[how]
+        return call(x, i, **policy)
+
+    def run(shape: tuple[int, ...]) -> Any:
+        x = random_data(rng(3), table(5, shape[-1]), dtype)
+        good, bad = index_palette(5, 1, index, negative)
+        values = np.array(good + bad * (bounds != "raise"), index)
+        i = rng(len(shape)).choice(values, shape)
+        maps = {"flat": oracle.take_map, "first": oracle.element_map, "points": oracle.nd_map}
+        through = maps[how](x.shape, i.shape, *([] if how == "points" else [0]))
+        return (x, i), oracle.gather_ref(x, i, through, bounds, fill=policy.get("fill", 0))
+
+    case(f"{name}_{dtype}_{index}_{bounds}", "elements", declare, *(run(shape) for shape in runs))
+
+
+FLAT = (("k",), (1023,), (4,), (3,), (1,), (0,))
+for index in ("int8", "uint16", "int32", "int64", "uint64"):
+    gather_elements("flat", "float32", index, "flat", *FLAT)
+for dtype in ("int8", "float16", "bfloat16", "int64", "float64", "complex64"):
+    gather_elements("flat", dtype, "int32", "flat", *FLAT, bounds="clip")
+gather_elements("flat", "float32", "int64", "flat", *FLAT, bounds="fill", fill=-1.5)
+gather_elements("flat", "int16", "int32", "flat", *FLAT, bounds="wrap")
+gather_elements("fixed", "float32", "int32", "flat", (1023,), (1023,))
+gather_elements("even", "float32", "int64", "first", ("k", 8), (300, 8), (1, 8), (0, 8))
+gather_elements("odd", "float32", "int32", "first", ("k", 6), (300, 6), (1, 6), bounds="fill", fill=7)
+gather_elements("symbolic", "float32", "int32", "first", ("k", "m"), (60, 12), (33, 7), (1, 4), (5, 1), (0, 4))
+gather_elements("symbolic", "uint8", "int64", "first", ("k", "m"), (60, 12), (33, 7), bounds="wrap")
+for index in ("int32", "int64"):
+    gather_elements("pairs", "float32", index, "points", ("k", 2), (1023, 2), (1, 2), (0, 2))
+gather_elements("quads", "int32", "int32", "points", ("k", 4), (333, 4), (2, 4), bounds="fill", fill=3)
 
 
 # -- reductions over axes ---------------------------------------------------------------------------------------------
@@ -444,6 +494,27 @@ def test_copies_walk_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for (_, run), (module, _) in zip(cases, cuda.on_cpu([b for b, _ in cases], tmp_path), strict=True):
         for w in (800, 33, 0):
             run(module, w)
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("text", [False, True])
+def test_elements_walk(index: str, text: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block that walks over much work, whose last cells are fewer than a thread takes at once."""
+    if text and (reason := cuda.cpu_compiler()) is not None:
+        pytest.skip(reason)
+    monkeypatch.setattr(launch, "most_blocks", lambda target: 1)
+    b = gs.Builder("elements_walk")
+    b.output(b.take(b.input("x", ("n",), "float32"), b.input("i", ("k",), index)))
+    module = cuda.on_cpu([b], tmp_path)[0][0] if text else emulate(b)
+    x = rng().random(500, np.float32)
+    for k in (1024, 2048, 2047, 4099, 6145):
+        i = rng(k).integers(-500, 500, k).astype(index)
+        assert_same(module(x, i), x[i])
+    for bad in (6144, 4097, 1030, 3):
+        i[bad] = 500
+        with pytest.raises(gs.BoundsError) as e:
+            module(x, i)
+        assert (e.value.position, e.value.value) == ((bad,), 500)
 
 
 def test_an_empty_table_is_not_read() -> None:
