@@ -9,6 +9,7 @@ import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeAlias
@@ -17,6 +18,7 @@ from gscompile.compiler.disk_cache import structure
 from gscompile.compiler.tuned import Database, Record
 from gscompile.errors import DeviceError, GSError, missing_extra
 from gscompile.tuning.indices import specs_of
+from gscompile.tuning.processes import forks
 from gscompile.tuning.result import Tuned
 from gscompile.tuning.tune import new_cache, tune
 
@@ -30,6 +32,10 @@ LOSSES = 2
 
 class Tuner:
     """A process on a machine of the cluster, which has all of its cores."""
+
+    def __init__(self) -> None:
+        self._forks = ExitStack()  # for as long as it lives
+        self._forks.enter_context(forks())
 
     def tune(self, asked: Mapping[str, Any], known: Sequence[Record]) -> Iterator[list[Record] | Tuned]:
         """Tune a graph; give records as soon as there are some, and then the result.
@@ -99,7 +105,7 @@ class Cluster:
         A graph whose process is lost is begun again, with the trials that are finished.
 
         Raises:
-            GSError: of one that could not be tuned, when the others are.
+            GSError: of those that could not be tuned, when the others are.
         """
         waiting, free = deque(range(len(asks))), deque(self._tuners)
         given: dict[int, Mapping[str, Any]] = {}
@@ -149,7 +155,7 @@ class Cluster:
             if node in self._tuners:
                 free.append(node)
         if failed:
-            raise failed[0]
+            raise type(failed[0])("\n".join(map(str, failed))) from failed[0]
 
     @staticmethod
     def _sent(asked: Mapping[str, Any]) -> Mapping[str, Any]:

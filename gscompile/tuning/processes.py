@@ -2,25 +2,102 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from typing import Any
+from multiprocessing.connection import Connection, wait
 
 from gscompile.bench.timing import exit_text
 from gscompile.compiler.disk_cache import FOLDER, MEGABYTES
 from gscompile.errors import ArgumentError
-from gscompile.tuning.serve import main
+from gscompile.tuning.serve import NUMBER, main
 from gscompile.tuning.worker import Answer, Job, Request
 
 START_S = 120.0
-"""For the first answer, which imports TVM."""
+"""For the first answer, which TVM is imported before."""
+
+
+class _Forks:
+    """The process that others are forked of, started when it is first needed.
+
+    TVM imports torch, where that is installed, and needs it for tensors of torch alone: it is told that there is none.
+    """
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+
+    def use(self, more: int) -> None:
+        """Count who needs it; the last one who does not any more ends it."""
+        with self._lock:
+            self._users += more
+            if not self._users:
+                self._end()
+
+    def begin(self, connection: int, told: int) -> int:
+        """Have a process begin, with these file descriptors; returns its number."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._end()
+                self._start()
+            number = next(self._numbers)
+            assert self._socket is not None
+            socket.send_fds(self._socket, [NUMBER.pack(number)], [connection, told])
+            return number
+
+    def kill(self, number: int) -> None:
+        """Kill a process, if it has not ended."""
+        with self._lock, suppress(OSError):  # all of them have ended
+            if self._socket is not None:
+                self._socket.sendall(NUMBER.pack(number))
+
+    def _start(self) -> None:
+        here, there = socket.socketpair()
+        with there:
+            path = os.pathsep.join([p for p in sys.path if p])
+            command = f"import sys; sys.modules['torch'] = None; from {main.__module__} import main; main()"
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", command, str(there.fileno())],
+                pass_fds=[there.fileno()],
+                env={**os.environ, "PYTHONPATH": path},
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # an interrupt is for whoever asks
+            )
+        self._socket = here
+
+    def _end(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = self._socket = None
+
+
+_forks = _Forks()
+
+
+@contextmanager
+def forks() -> Iterator[None]:
+    """Processes can be started within; what they are forked of is kept for the next until the outermost of these ends."""
+    _forks.use(1)
+    try:
+        yield
+    finally:
+        _forks.use(-1)
 
 
 class Process:
-    """A process that answers requests about a job; started when it is first asked.
+    """A process that answers requests about a job; started when it is first asked, within :func:`forks`.
 
     No module of the user's is imported again in it, as ``multiprocessing`` does: a script need not be guarded.
 
@@ -31,14 +108,15 @@ class Process:
 
     def __init__(self, job: Job, cache: str, first: Request | None = None) -> None:
         self._job, self._cache, self._first = job, cache, first
-        self._process: subprocess.Popen[bytes] | None = None
+        self._number = 0
+        self._ended = -1
         self._connection: Connection | None = None
         self._ready = False
 
     @property
     def running(self) -> bool:
         """Whether it is: an answer may mean that it has ended."""
-        return self._process is not None
+        return self._connection is not None
 
     def ask(self, request: Request, patience_s: float) -> Answer:
         """The answer; where there is none, why: it ``crashed``, or ``hung`` for longer than that."""
@@ -57,23 +135,22 @@ class Process:
         Raises:
             ArgumentError: the job cannot be sent to it.
         """
-        if self._process is not None:
+        if self._connection is not None:
             return
         here, there = Pipe()
+        ended, told = os.pipe()
         try:
-            path = os.pathsep.join([p for p in sys.path if p])
-            environment = {**os.environ, "PYTHONPATH": path, FOLDER: self._cache, MEGABYTES: "4096"}
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", f"from {main.__module__} import main; main()", str(there.fileno())],
-                pass_fds=[there.fileno()],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # an interrupt is for whoever asks
-            )
+            self._number = _forks.begin(there.fileno(), told)
+        except BaseException:
+            os.close(ended)
+            here.close()
+            raise
         finally:
             there.close()
-        self._connection = here
+            os.close(told)
+        self._connection, self._ended = here, ended
         try:
+            here.send(({**os.environ, FOLDER: self._cache, MEGABYTES: "4096"}, [p for p in sys.path if p]))
             here.send(self._job)
         except OSError:
             pass  # it has ended, as whoever asks will notice
@@ -97,26 +174,17 @@ class Process:
         return answer
 
     def _lost(self, patience_s: float) -> Answer:
-        assert self._process is not None
-        try:
-            code = self._process.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            code = 0
+        said = b""
+        if wait([self._ended], patience_s):
+            said = os.read(self._ended, NUMBER.size)
         self.stop()
-        return Answer("crashed", exit_text(code))
+        return Answer("crashed", exit_text(*NUMBER.unpack(said)) if said else "")
 
     def stop(self) -> None:
         """End the process."""
-        process, connection = self._process, self._connection
-        self._process, self._connection, self._ready = None, None, False
-        if process is not None:
-            process.kill()
-            process.wait()
+        connection, self._connection, self._ready = self._connection, None, False
         if connection is not None:
+            _forks.kill(self._number)
+            wait([self._ended])
+            os.close(self._ended)
             connection.close()
-
-    def __enter__(self) -> Process:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.stop()

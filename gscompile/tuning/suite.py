@@ -13,6 +13,7 @@ from gscompile.compiler.tuned import Database
 from gscompile.frontend.builder import Builder
 from gscompile.tuning.cluster import Ask, Cluster
 from gscompile.tuning.indices import index_inputs
+from gscompile.tuning.processes import forks
 from gscompile.tuning.result import Tuned
 from gscompile.tuning.tune import tune
 
@@ -108,7 +109,7 @@ def tune_all(
             **options,
         }
 
-    with nullcontext(Alone()) if ray is None else Cluster(ray) as place:
+    with forks(), nullcontext(Alone()) if ray is None else Cluster(ray) as place:
         order = list(entries)
         if len(order) > 1 and time is not None and records is not None:
             few, most = min(FIRST, trials), 2 * len(order)

@@ -26,7 +26,7 @@ from gscompile.runtime.threads import available_cores, get_num_threads
 from gscompile.tuning.candidates import Candidate, Space
 from gscompile.tuning.indices import sizes_of, specs_of, text_of
 from gscompile.tuning.places import Fleet, Here, Place
-from gscompile.tuning.processes import Process
+from gscompile.tuning.processes import Process, forks
 from gscompile.tuning.progress import Progress, Tell, shown
 from gscompile.tuning.remote import tracker_of
 from gscompile.tuning.report import write_report
@@ -124,20 +124,21 @@ def tune(
         boards = Boards(*address, key, cache)
         job = replace(job, boards=boards)
         place = Fleet(job, boards, cache, seed)
-    try:
-        place.open()
-        space = Space.of(graph, found, rules, deterministic, known, place.threads)
-        numbers = {v.name: str(k) for k, v in enumerate(graph.inputs)}
-        described = {numbers[name]: text_of(spec) for name, spec in specs.items()}
-        own = key_of(graph, found, deterministic, rules)
-        own = replace(own, machine=place.machine, indices=described, sizes=known)
-        searched = search_of(search, space, seed)
-        run = _Run(job, place, cache, own, space, searched, records, trials, begin, time, seed)
-        with shown(progress, graph.name, trials) as tell:
-            result = run.run(tell)
-    finally:
-        place.stop()
-        shutil.rmtree(cache, ignore_errors=True)
+    with forks():
+        try:
+            place.open()
+            space = Space.of(graph, found, rules, deterministic, known, place.threads)
+            numbers = {v.name: str(k) for k, v in enumerate(graph.inputs)}
+            described = {numbers[name]: text_of(spec) for name, spec in specs.items()}
+            own = key_of(graph, found, deterministic, rules)
+            own = replace(own, machine=place.machine, indices=described, sizes=known)
+            searched = search_of(search, space, seed)
+            run = _Run(job, place, cache, own, space, searched, records, trials, begin, time, seed)
+            with shown(progress, graph.name, trials) as tell:
+                result = run.run(tell)
+        finally:
+            place.stop()
+            shutil.rmtree(cache, ignore_errors=True)
     if report is not None:
         write_report([result], report)
     return result

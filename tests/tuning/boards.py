@@ -30,6 +30,14 @@ def until(done: Callable[[], Any], seconds: float = START_S) -> None:
         time.sleep(0.05)
 
 
+def without_torch(folder: Path) -> str:
+    """What PYTHONPATH is on a machine without torch, which TVM imports in each process where it is."""
+    found = folder / "modules"
+    found.mkdir(exist_ok=True)
+    (found / "torch.py").write_text("raise ImportError\n")
+    return os.pathsep.join([str(found), *(p for p in sys.path if p)])
+
+
 class Program:
     """One of ``tvm.exec``, at a port of its own, with what it starts and what it says."""
 
@@ -39,7 +47,8 @@ class Program:
         places = ["--host", HOST, "--port", str(self.port), "--port-end", str(self.port + 1)]
         with self._log.open("w") as log:
             command = [sys.executable, "-m", f"tvm.exec.{name}", *places, *options]
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            given = {**os.environ, "PYTHONPATH": without_torch(folder)}
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=given)
         until(lambda: "bind to" in self.says() or not self.alive)
         assert self.alive, self.says()
 

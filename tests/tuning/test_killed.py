@@ -13,7 +13,7 @@ from pathlib import Path
 from gscompile.compiler.tuned import TRIAL, Database
 from gscompile.tuning.candidates import text_of
 
-KILLS, LONGEST_S = 50, 0.25
+KILLS, LONGEST_S = 50, 0.12
 
 # Each line that it reads is a seed: another process tunes then, forked, as importing takes longer than its life.  What builds and
 # measures answers at once; the search, the order of what is noted, and the file are the real ones.
