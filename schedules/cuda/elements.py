@@ -48,11 +48,15 @@ class Elements:
         if not ahead:
             return None
         extent, one_axis = nest.shape[-1], all(d == 1 for d in nest.shape[:-1])
-        n = min([MOST_CELLS, *(inner.choose(ACCESS) // x for x in (nest.dtype.itemsize, *(a.nbytes for a in ahead)))])
-        if isinstance(extent, int) and not one_axis:
-            n = math.gcd(n, extent)
-        if n * max(a.each for a in ahead) < 2:
+
+        def cells(access: int) -> int:
+            """How many a thread takes at once, of accesses of at most so many bytes."""
+            most = min([MOST_CELLS, *(access // x for x in (nest.dtype.itemsize, *(a.nbytes for a in ahead)))])
+            return max(math.gcd(most, extent) if isinstance(extent, int) and not one_axis else most, 1)
+
+        if cells(int(ACCESS.default)) * max(a.each for a in ahead) < 2:
             return None
+        n = cells(int(inner.choose(ACCESS)))
         kernels = _Cells(nest, inner, ahead, n, one_axis).kernels()
         if n == 1 or one_axis or isinstance(extent, int):
             return checked(nest, kernels)
