@@ -183,6 +183,7 @@ VARIANTS: dict[str, dict[str, bool]] = {
     "without_self": {"include_self": False},
     "unique": {"unique": True},
     "ordered": {"deterministic": True},
+    "sorted": {"sorted": True},
 }
 
 
@@ -192,7 +193,7 @@ def reductions(full: bool = True) -> Iterator[gs.Builder]:
         for k, (variant, options) in enumerate(VARIANTS.items()):
             if variant == "ordered" and dtype not in FLOATS:
                 continue  # integers give the same in any order
-            if variant == "unique" and dtype not in ("float16", "float32", "int8", "int64"):
+            if variant in ("unique", "sorted") and dtype not in ("float16", "float32", "int8", "int64"):
                 continue  # plain stores, one dtype like another
             b = gs.Builder(f"reduce_{dtype}_{variant}")
             x, i, v = b.input("x", ("n", 6), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k", 6), dtype)

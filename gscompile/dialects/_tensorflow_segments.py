@@ -84,7 +84,7 @@ def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str,
 
     def folded(x: Value, how: str | Reduction) -> Value:
         base = b.full((rows, *x.shape[1:]), gap, x.dtype)
-        return b.put(base, checked, x, reduction=how, include_self=False, negative=False)
+        return b.put(base, checked, x, reduction=how, include_self=False, negative=False, sorted=True)
 
     if reduction not in ("min", "max") or not data.dtype.is_float:
         return folded(data, rounding(reduction))
@@ -93,7 +93,7 @@ def _sorted(op: str, data: Value, ids: Value, num_segments: int, reduction: str,
 
     def one_by_one(x: Value) -> Value:
         base = b.full((rows, *x.shape[1:]), float("inf") if reduction == "min" else float("-inf"), x.dtype)
-        return b.put(base, checked, x, reduction=compared(op, reduction, x.dtype), negative=False)
+        return b.put(base, checked, x, reduction=compared(op, reduction, x.dtype), negative=False, sorted=True)
 
     hit = b.put(b.full((rows,), False, "bool"), checked, True, negative=False)
     hit = b.reshape(hit, (rows, *(1 for _ in data.shape[1:])))

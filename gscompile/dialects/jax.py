@@ -14,9 +14,9 @@ Dtypes are kept, as JAX does with ``jax_enable_x64``.  Indices have any integer 
 negative index in the index's own dtype (in ``take_along_axis`` in int32), and the result is cut to 32 bits, unless it is only
 clipped: on an axis too long for the index's dtype another element is taken, or the index is refused.
 
-``indices_are_sorted`` has no effect; ``unique_indices`` is a promise.  Updates that meet in one element are combined in their
-row-major order, of those that replace, the last one wins; JAX leaves the order open, and does the same on the CPU.  Sums and
-products of 16-bit floats round at every step (on cuda, here, once), and -0.0 is less than 0.0.
+``indices_are_sorted`` and ``unique_indices`` are promises where x is written.  Updates that meet in one element are combined in
+their row-major order, of those that replace, the last one wins; JAX leaves the order open, and does the same on the CPU.  Sums
+and products of 16-bit floats round at every step (on cuda, here, once), and -0.0 is less than 0.0.
 """
 
 from __future__ import annotations
@@ -221,9 +221,9 @@ class Ref:
         mode: str | None = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        flag(op, "indices_are_sorted", indices_are_sorted)
+        promises = unique_indices, indices_are_sorted
         return _write(
-            self._x, self._tensors, values, self._pattern, op, reduction, unique_indices, mode, wrap_negative_indices
+            self._x, self._tensors, values, self._pattern, op, reduction, promises, mode, wrap_negative_indices
         )
 
     def set(self, values: Any, **options: Any) -> Any:
@@ -298,13 +298,13 @@ def _write(
     pattern: tuple[Any, ...],
     op: str,
     reduction: str | Reduction,
-    unique_indices: bool,
+    promises: tuple[bool, bool],
     mode: str | None,
     wrap_negative_indices: bool,
 ) -> Value:
     b = builder_of(x)
     bounds = _bounds(op, mode, "fill")
-    unique = flag(op, "unique_indices", unique_indices)
+    unique, ascending = flag(op, "unique_indices", promises[0]), flag(op, "indices_are_sorted", promises[1])
     negative = flag(op, "wrap_negative_indices", wrap_negative_indices)
     if op in ("divide", "power") and not (x.dtype.is_float or x.dtype.is_complex):
         raise DTypeError(f"{op}: x must have a floating-point dtype; got {x.dtype}")
@@ -318,7 +318,17 @@ def _write(
     base = b.full(x.shape, 1, common) if op in ("divide", "power") else b.cast(x, common)
     src = b.reshape(src, named.map.points_shape(x.shape, named.index.shape))
     how = reduction if isinstance(reduction, Reduction) else _reduction(op, reduction, common)
-    out = b.scatter_map(base, named.index, src, named.map, reduction=how, bounds=bounds, negative=False, unique=unique)
+    out = b.scatter_map(
+        base,
+        named.index,
+        src,
+        named.map,
+        reduction=how,
+        bounds=bounds,
+        negative=False,
+        unique=unique,
+        sorted=ascending and (bounds == "fill" or named.map.components == 1),  # clipped vectors may not be sorted
+    )
     out = b.cast(out, x.dtype)
     return x / out if op == "divide" else x**out if op == "power" else out
 
@@ -435,7 +445,7 @@ def _segments(
 ) -> Any:
     if bucket_size is not None:
         raise ArgumentError(f"{op}: bucket_size must be None; got {bucket_size!r}")
-    flag(op, "indices_are_sorted", indices_are_sorted)
+    promises = unique_indices, flag(op, "indices_are_sorted", indices_are_sorted)
     if num_segments is None:
         if isinstance(segment_ids, Value) or isinstance(data, Value):
             raise ArgumentError(f"{op}: num_segments is needed where segment_ids is not known yet")
@@ -450,7 +460,7 @@ def _segments(
     count = int_of(op, "num_segments", num_segments)
     if count < 0:
         raise ArgumentError(f"{op}: num_segments must not be negative; got {count}")
-    return _segment(data, segment_ids, op, count, unique_indices, mode)
+    return _segment(data, segment_ids, op, count, promises, mode)
 
 
 @eager
@@ -460,7 +470,7 @@ def _largest(segment_ids: Tensor, op: str) -> Value:
 
 @eager
 def _segment(
-    data: Tensor, segment_ids: Tensor, op: str, num_segments: Size, unique_indices: bool, mode: str | None
+    data: Tensor, segment_ids: Tensor, op: str, num_segments: Size, promises: tuple[bool, bool], mode: str | None
 ) -> Value:
     b, how = builder_of(data), _SEGMENT[op]
     if data.dtype.kind == "b" and how in ("add", "mul"):
@@ -484,7 +494,8 @@ def _segment(
         reduction=_reduction(op, how, data.dtype),
         bounds=bounds,
         negative=False,
-        unique=flag(op, "unique_indices", unique_indices),
+        unique=flag(op, "unique_indices", promises[0]),
+        sorted=promises[1],
     )
 
 

@@ -11,7 +11,8 @@ which the specification leaves open: of those that replace, the last one wins.
 ``mode`` says otherwise, in JAX's words: ``"clip"``, ``"fill"`` or ``"drop"``, ``"promise_in_bounds"`` (a promise which, if it is
 broken, changes nothing here), or a member of ``jax.lax.GatherScatterMode``.
 
-``indices_are_sorted`` is accepted and ignored.  ``unique_indices`` is a promise: where two updates meet in spite of it, on
+``indices_are_sorted`` of a scatter is a promise: if it is broken, on cuda what cells hold that are hit is undefined; a gather
+ignores it.  ``unique_indices`` is a promise: where two updates meet in spite of it, on
 cuda any of them may win.
 """
 
@@ -252,7 +253,7 @@ def _scatter(
     op = "scatter"
     first, indices = inputs[0], scatter_indices
     need_dtype(op, "scatter_indices", indices, INTEGERS)
-    flag(op, "indices_are_sorted", indices_are_sorted)
+    ascending = flag(op, "indices_are_sorted", indices_are_sorted)
     unique = flag(op, "unique_indices", unique_indices)
     numbers = _Numbers(
         window=_axes(op, "update_window_dims", update_window_dims),
@@ -277,7 +278,8 @@ def _scatter(
         reduction, lane = (
             (computed, Lane(k, [*inputs, *updates])) if isinstance(computed, Computation) else (computed[k], None)
         )
-        options = ScatterOptions(reduction=reduction, bounds=bounds, negative=False, unique=unique)
+        ascends = ascending and (bounds == "fill" or through.components == 1)  # vectors may not, once they are clipped
+        options = ScatterOptions(reduction=reduction, bounds=bounds, negative=False, unique=unique, sorted=ascends)
         out.append(core.scatter(draft, op, x, indices, updates[k], through, options, lane=lane))
     return out
 

@@ -46,6 +46,7 @@ class ScatterOptions:
     bounds: str = "raise"
     negative: bool = True
     unique: bool = False
+    sorted: bool = False
     deterministic: bool = False
 
 
@@ -111,6 +112,7 @@ def scatter(
         reduce,
         flag(op, "include_self", options.include_self),
         flag(op, "unique", options.unique),
+        flag(op, "sorted", options.sorted),
         flag(op, "deterministic", options.deterministic),
         lane.number if lane else 0,
     )

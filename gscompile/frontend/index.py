@@ -44,6 +44,10 @@ class IndexOps(MathOps):
     include_self: whether data's own value takes part where some point hits.  Without it the first value that arrives takes its
         place: with ``sub`` a cell that v0, v1 and v2 hit becomes ``v0 - v1 - v2``.
     unique: a promise that no two points hit one cell.
+    sorted: a promise that the places that index stands for ascend in its row-major order, index vectors lexicographically, for
+        each position on the axes that data shares; negative indices are counted from the end first, clipped or wrapped ones
+        after that, and points that are dropped do not count.  On cuda reductions then need few atomics.  If it is broken, some
+        cell's value is undefined, and nothing else.
 
     Errors: ShapeError, DTypeError, ArgumentError when the graph is built; BoundsError when it is run (already when it is
     built, if an axis is certainly empty and the index certainly is not).
@@ -153,6 +157,7 @@ class IndexOps(MathOps):
         bounds: str = "raise",
         negative: bool = True,
         unique: bool = False,
+        sorted: bool = False,
         deterministic: bool = False,
         name: str | None = None,
     ) -> Value:
@@ -169,6 +174,7 @@ class IndexOps(MathOps):
             bounds=bounds,
             negative=negative,
             unique=unique,
+            sorted=sorted,
             deterministic=deterministic,
         )
         return arg_scatter.scatter(self.draft, "scatter", d, i, src, through, options, name)
@@ -186,6 +192,7 @@ class IndexOps(MathOps):
         bounds: str = "raise",
         negative: bool = True,
         unique: bool = False,
+        sorted: bool = False,
         deterministic: bool = False,
         name: str | None = None,
     ) -> Value:
@@ -202,6 +209,7 @@ class IndexOps(MathOps):
             bounds=bounds,
             negative=negative,
             unique=unique,
+            sorted=sorted,
             deterministic=deterministic,
         )
         return arg_scatter.scatter(self.draft, "scatter_nd", d, i, src, through, options, name)
@@ -220,6 +228,7 @@ class IndexOps(MathOps):
         bounds: str = "raise",
         negative: bool = True,
         unique: bool = False,
+        sorted: bool = False,
         deterministic: bool = False,
         name: str | None = None,
     ) -> Value:
@@ -236,6 +245,7 @@ class IndexOps(MathOps):
             bounds=bounds,
             negative=negative,
             unique=unique,
+            sorted=sorted,
             deterministic=deterministic,
         )
         return arg_scatter.scatter(self.draft, "put", d, i, src, through, options, name)
@@ -252,6 +262,7 @@ class IndexOps(MathOps):
         bounds: str = "raise",
         negative: bool = True,
         unique: bool = False,
+        sorted: bool = False,
         deterministic: bool = False,
         name: str | None = None,
     ) -> Value:
@@ -266,6 +277,7 @@ class IndexOps(MathOps):
             bounds=bounds,
             negative=negative,
             unique=unique,
+            sorted=sorted,
             deterministic=deterministic,
         )
         return arg_scatter.scatter(self.draft, "scatter_map", d, i, src, map, options, name)

@@ -10,6 +10,7 @@ from gscompile.schedules.cuda.reduce import Columns, Folds, Rows
 from gscompile.schedules.cuda.rows import SerialRows
 from gscompile.schedules.cuda.scan import Scans
 from gscompile.schedules.cuda.scatter import Atomics, Direct, LastWriter
+from gscompile.schedules.cuda.sorted_rows import SortedRows
 from gscompile.schedules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
@@ -25,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     Direct(),
     LastWriter(),
     Ordered(),
+    SortedRows(),
     Privatised(),
     Atomics(),
 )

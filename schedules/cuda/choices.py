@@ -12,6 +12,9 @@ ACCESS = Choice("access", (4, 8, 16), 16)
 RUN = Choice("run", (1, 2, IN_FLIGHT, 8), IN_FLIGHT)
 """Rows that follow each other which a thread adds, those of one cell together."""
 
+STRETCH = Choice("stretch", (8, 16, 32, 64), 16)
+"""Rows that follow each other which a thread takes where they are promised to be sorted."""
+
 UNDERWAY = Choice("in_flight", (1, 2, IN_FLIGHT, 8), IN_FLIGHT)
 """Units of a copy that a thread has loaded before it stores any."""
 

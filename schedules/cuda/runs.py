@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, ceildiv
+from gscompile.ir.dims import Dim, Shape, ceildiv
 from gscompile.ir.index_map import Window
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
@@ -66,17 +66,38 @@ class RowsAdded:
 
     def statement(self) -> Stmt:
         """The kernel."""
+        box, along, rows = self.box(self.run)
+
+        def thread(c: list[Expr], number: Expr) -> Stmt:
+            return self.taken(c, number, along, rows, c[along] * self.run, self.added)
+
+        return over(self.ctx, box, thread)
+
+    def box(self, length: int) -> tuple[Shape, int, Expr]:
+        """The threads, each of which takes so many rows; the axis of these rows, and their number."""
         layout = self.nest.op.addressing.map.layout
         box: list[Dim] = list(extents(self.nest, layout))
         along = max(k for k, (kind, _) in enumerate(layout) if kind == "index")
-        rows, box[along] = box[along], ceildiv(box[along], self.run)
+        rows, box[along] = box[along], ceildiv(box[along], length)
         box[-1] = box[-1] // self.n
-        return over(self.ctx, tuple(box), lambda c, i: self.thread(c, i, along, self.ctx.sizes(rows)))
+        return tuple(box), along, self.ctx.sizes(rows)
 
-    def thread(self, c: list[Expr], number: Expr, along: int, rows: Expr) -> Stmt:
-        """What a thread does for rows that follow each other on an axis of so many."""
+    def taken(
+        self,
+        c: list[Expr],
+        number: Expr,
+        along: int,
+        rows: Expr,
+        first: Expr,
+        use: Callable[[list[Expr], Buffer], Stmt],
+    ) -> Stmt:
+        """What a thread does for rows that follow each other on an axis of so many.
+
+        Args:
+            first: the number of the first one.
+            use: (their cells' numbers, negative for none, and their values) -> what becomes of these.
+        """
         nest, ctx, layout = self.nest, self.ctx, self.nest.op.addressing.map.layout
-        first = c[along] * self.run
         inside = [None if self.run == 1 else first + q < rows for q in range(self.run)]
         rows_at = []
         for q, here in enumerate(inside):
@@ -86,15 +107,18 @@ class RowsAdded:
             rows_at.append(place)
         values = T.buffer("values", [self.run * self.n], self.wide.tir, align=4 * max(self.n, 2), scope="local")
 
-        def added(cell: list[Expr]) -> Stmt:
+        def used(cell: list[Expr]) -> Stmt:
             reads = [
                 T.if_(here if harmless(self.value(r.point)) else x >= 0, self.read(r.point, values, q))
                 for q, (r, x, here) in enumerate(zip(rows_at, cell, inside, strict=True))
             ]
-            adds = [self.add(cell, values, q) for q in range(self.run)]
-            return T.seq(T.allocate(values), *reads, *adds)
+            return T.seq(T.allocate(values), *reads, use(cell, values))
 
-        return T.seq(*(r.test for r in rows_at), T.registers("cell", [r.cell for r in rows_at], added))
+        return T.seq(*(r.test for r in rows_at), T.registers("cell", [r.cell for r in rows_at], used))
+
+    def added(self, cell: list[Expr], values: Buffer) -> Stmt:
+        """Rows' values are added."""
+        return T.seq(*(self.add(cell, values, q) for q in range(self.run)))
 
     def read(self, p: Point, values: Buffer, q: int) -> Stmt:
         """A row's values."""
@@ -112,12 +136,8 @@ class RowsAdded:
 
     def add(self, cell: list[Expr], values: Buffer, q: int) -> Stmt:
         """A row's values go to the next row's, or to memory."""
-        op, at = atomic_name(self.nest.op.reduction, self.nest.dtype), by_number(cell[q], self.nest.shape)
-        mine = q * self.n
-        if self.n > 1:
-            add = add_vector(self.totals, at, values, self.n, mine)
-        else:
-            add = atomic(op, self.totals, at, T.load(values, T.const(mine)))
+        op, mine = atomic_name(self.nest.op.reduction, self.nest.dtype), q * self.n
+        add = self.atomically(cell[q], values, mine)
         if q + 1 < self.run:
 
             def merge(k: Expr) -> Stmt:
@@ -127,3 +147,11 @@ class RowsAdded:
             merged = T.for_(self.n, merge, "k") if self.n > 1 else merge(T.const(0))
             add = T.if_(cell[q] == cell[q + 1], merged, add)
         return T.if_(cell[q] >= 0, add)
+
+    def atomically(self, cell: Expr, values: Buffer, begin: int) -> Stmt:
+        """Values go to a cell that other threads may write, too."""
+        at = by_number(cell, self.nest.shape)
+        if self.n > 1:
+            return add_vector(self.totals, at, values, self.n, begin)
+        op = atomic_name(self.nest.op.reduction, self.nest.dtype)
+        return atomic(op, self.totals, at, T.load(values, T.const(begin)))

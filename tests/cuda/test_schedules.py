@@ -11,7 +11,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.schedules.cuda import copies
-from tests.cuda import cpu_compiler, on_cpu
+from tests.cuda import CudaError, cpu_compiler, on_cpu
 from tests.cuda.counters import Launch, counted
 
 pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
@@ -138,6 +138,48 @@ def test_rows_of_one_cell_that_follow_each_other_are_added_once(
     lanes = 1 if dtype.startswith("float") else 4  # sm_90 adds 16 bytes at once
     assert atomics(found) == runs * width // 4 * lanes
     assert order != "equal" or runs == -(-k // 4)
+
+
+def sorted_sums(b: gs.Builder) -> gs.Value:
+    x, i, v = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64"), b.input("v", ("k", 8), "float32")
+    return b.put(x, i, v, reduction="add", sorted=True)
+
+
+@pytest.mark.parametrize("spread", [1, 7, 100, 1000])
+def test_sorted_rows_take_two_atomics_of_a_stretch(tmp_path: Path, spread: int) -> None:
+    """Of 16 rows, for their first and last cell; the others are read and written."""
+    n, k, width, stretch = 1000, 1003, 8, 16
+    i = np.sort(np.random.default_rng(6).integers(0, spread, k))
+    v = np.random.default_rng(7).integers(-9, 9, (k, width)).astype("float32")
+    want = np.zeros((n, width), "float32")
+    np.add.at(want, i, v)
+    found = launches(tmp_path, sorted_sums, want, np.zeros((n, width), "float32"), i, v)
+    cells = [len(np.unique(i[s : s + stretch])) for s in range(0, k, stretch)]
+    assert (
+        atomics(found) == sum(min(c, 2) for c in cells) * width // 4 * 1
+    )  # sm_90 adds 16 bytes at once, and counts as one
+    (adds,) = (a for a in found if atomics([a]))
+    plain = [s for s in adds.sites if s.access == "write" and not s.shared]
+    assert sum(s.lanes for s in plain) == sum(max(c - 2, 0) for c in cells) * width // 4
+    assert all(s.size == 16 for s in plain)
+
+
+def test_a_broken_promise_of_sorted_rows(tmp_path: Path) -> None:
+    """Threads race for cells, and do nothing else."""
+    b = gs.Builder("broken")
+    b.output(sorted_sums(b))
+    ((module, _),) = on_cpu([b], tmp_path)
+    i = np.random.default_rng(8).integers(0, 60, 500) * 3
+    x, v = np.full((300, 8), 7, "float32"), np.ones((500, 8), "float32")
+    with pytest.raises(CudaError, match="race"):
+        module(x, i, v)
+    with counted():
+        got = module(x, i, v)
+    others = np.setdiff1d(np.arange(300), i)
+    assert (got[others] == 7).all() and ((got[i] >= 8) & (got[i] <= 7 + 500)).all()
+    i[77] = 300
+    with counted(), pytest.raises(gs.BoundsError):
+        module(x, i, v)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tests import cuda, oracle
 from tests.cases import index_palette, numpy_dtype, random_data
 from tests.oracle import Array, assert_same
 
-SCATTERS = {"direct", "last-writer", "ordered", "atomics", "privatised"}
+SCATTERS = {"direct", "last-writer", "ordered", "atomics", "privatised", "sorted-rows"}
 # rules by which threads wait for each other, and what the emulation, which cannot do that, has in their place
 TOGETHER = {"fold-rows": None, "privatised": "atomics"}
 RULES = {"copies", "elements", "cells", "folds", "fold-columns", *TOGETHER, *SCATTERS}
@@ -439,6 +439,39 @@ for dtype in ("float16", "bfloat16", "float32", "float64"):
     for reduction in ("add", "sub", "mul", "min", "max", "mean"):
         if (dtype, reduction) != ("float32", "add"):  # is among the layouts above
             scatters("ordered", dtype, reduction, "elements", deterministic=True)
+
+
+def sorted_rows(dtype: str, reduction: str, width: int, *, bounds: str = "raise", **options: Any) -> None:
+    """Rows whose indices are sorted, in runs of any length; where the policy allows it, some between them are dropped."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, i, v = b.input("x", ("n", width), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k", width), dtype)
+        return b.put(x, i, v, reduction=reduction, bounds=bounds, negative=False, sorted=True, **options)
+
+    def run(n: int, k: int, spread: int) -> Any:
+        data, v = (rng(s).integers(0, 9, (rows, width)).astype(numpy_dtype(dtype)) for s, rows in ((n, n), (2, k)))
+        index = np.sort(rng(k).integers(0, spread, k)) * (n // spread)
+        if bounds == "fill":
+            index[rng(k).random(k) < 0.2] = rng(k).choice([-1, n, 1 << 62, -(1 << 62)])
+        how = {"reduction": reduction, "bounds": bounds, "negative": False, **options}
+        return (data, index, v), oracle.scatter_ref(data, index, v, oracle.take_map(data.shape, index.shape, 0), **how)
+
+    what = "_".join(str(v) for v in ("sorted", dtype, reduction, width, bounds, *options.values()))
+    runs = [run(700, 333, 40), run(600, 300, 300), run(40, 64, 1), run(40, 17, 2), run(9, 1, 9), run(9, 0, 9)]
+    case(what, "sorted-rows", declare, *runs, exact=reduction != "mean")
+
+
+for width in (6, 5):
+    sorted_rows("float32", "add", width)
+for bounds in ("fill", "clip", "trust"):
+    sorted_rows("float32", "add", 4, bounds=bounds)
+for dtype in ("bool", "int8", "float16", "bfloat16", "float64"):
+    sorted_rows(dtype, "add", 4)
+sorted_rows("int64", "mean", 4, include_self=False)
+sorted_rows("float32", "mean", 8, bounds="fill")
+sorted_rows("uint64", "xor", 2)
+sorted_rows("uint16", "max", 3, bounds="fill")
+sorted_rows("int32", "min", 4, include_self=False, bounds="fill")
 
 NAMES = [c.name for c in CASES]
 

@@ -228,6 +228,7 @@ OPTIONS = [  # of every gather and scatter
             ("reduction", "['add']", REDUCTIONS),
             ("include_self", "0", ("True or False",)),
             ("unique", "'yes'", ("True or False",)),
+            ("sorted", "1", ("True or False",)),
             ("deterministic", "None", ("True or False",)),
         ]
     ),

@@ -42,7 +42,11 @@ class Scatter(Scattering, Stored):
         a = self.addressing
         parts = [f"reduction={self.reduction.name}", f"bounds={a.bounds.value}"]
         parts += [f"{k}={v}" for k, v in [("negative", a.negative), ("include_self", self.include_self)] if not v]
-        parts += [f"{k}={v}" for k, v in [("unique", self.unique), ("deterministic", self.deterministic)] if v]
+        parts += [
+            f"{k}={v}"
+            for k, v in [("unique", self.unique), ("sorted", self.sorted), ("deterministic", self.deterministic)]
+            if v
+        ]
         parts += [f"lane={self.lane}"] if self.reduction.arity > 1 else []
         return ", ".join(parts)
 

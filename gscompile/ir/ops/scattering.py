@@ -27,6 +27,7 @@ class Scattering:
         reduction: how values meet in a cell.
         include_self: whether data's own value takes part in a cell that some point hits.
         unique: a promise that no two points hit the same cell.
+        sorted: a promise that points that hit the same cell follow each other on the axes of index that data does not share.
         deterministic: the result must be that of the row-major order, bit for bit, on every target.
     """
 
@@ -35,6 +36,7 @@ class Scattering:
     reduction: Reduction
     include_self: bool = True
     unique: bool = False
+    sorted: bool = False
     deterministic: bool = False
 
     @property
