@@ -68,6 +68,17 @@ assert {row["rules"] for row in table} == {"copies", "rows"}
 #
 # The rows of the table are dicts, for pandas (``table.pandas()``) or for whatever you like.
 
+# 4. Counters
+#
+# Where Linux lets a process count what its CPU does, rows have that, too: more misses of the last cache and as many instructions
+# are a slower memory, more instructions slower code.  What cannot be counted here, as in many virtual machines, is None, and the
+# table's notes say why.  The least bytes that must move are always there.
+
+for counter in ("instructions", "cache_misses"):
+    print(table.text(counter))
+print(*table.notes, sep="\n")
+assert {row["written_bytes"] for row in table} == {600_000 * 64}
+
 for row in table:
     print(f"{row['indices']:9} {row['choice']:13} {row['ms']:6.2f} ms {row['gb_per_s']:6.1f} GB/s {row['ratio']:5.2f}x")
 print("fastest:", table.best())

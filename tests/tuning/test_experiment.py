@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.tuning.experiment import Table
+from gscompile.compiler import nvcc
+from gscompile.compiler.targets import resolve
+from gscompile.ir import tir as T
+from gscompile.tuning import counters
+from gscompile.tuning.counters import EVENTS, counted, missing
+from gscompile.tuning.experiment import Table, notes
 from tests.tuning import graphs
-from tests.tuning.hostile import Hostile
+from tests.tuning.hostile import Hostile, Off
 
 
 def test_rules_and_ways_by_distribution_and_size() -> None:
@@ -41,7 +49,82 @@ def test_wrong_results_are_told() -> None:
     table = gs.experiment(b, choices=choices, rules=[Hostile()], rounds=1)
     assert {r["choice"]: r["state"] for r in table} == {"default": "ok", "wrong": "wrong", "fine": "ok"}
     assert "wrong" not in table.best().values()
+    assert table.text("page_faults").splitlines()[3].split()[3] == "wrong"
     assert table.best().keys() == {"uniform"}
+
+
+def test_what_is_counted_of_a_cpu() -> None:
+    """Bytes by hand: a float32 of 8 for each point is written, and its index and what it picks are read."""
+    table = gs.experiment(graphs.rows(3000, 5000, 8), rounds=1)
+    assert {(r["written_bytes"], r["workspace_bytes"]) for r in table} == {(5000 * 32, 0)}
+    assert {r["read_bytes"] for r in table} == {5000 * 8 + 3000 * 32}
+    for name in EVENTS:
+        assert {r[name] is None for r in table} == {missing(name) is not None}, name
+        assert any(name in note for note in table.notes) == (missing(name) is not None)
+    assert not any("launches" in r for r in table)
+
+
+@pytest.mark.skipif(missing("page_faults") is not None, reason=f"perf_event_open: {missing('page_faults')}")
+def test_page_faults_of_all_threads_are_counted() -> None:
+    """One for each page of fresh memory that is written, by this thread and by one that was there before."""
+    pages, page = 70, mmap.PAGESIZE
+
+    def touch() -> None:
+        with mmap.mmap(-1, pages * page) as memory:
+            if hasattr(mmap, "MADV_NOHUGEPAGE"):
+                memory.madvise(mmap.MADV_NOHUGEPAGE)
+            for k in range(pages):
+                memory[k * page] = 1
+
+    def both() -> None:
+        touch()
+        pool.submit(touch).result()
+
+    with ThreadPoolExecutor(1) as pool:
+        both()
+        alone, found = counted(touch, 4)["page_faults"], counted(both, 4)["page_faults"]
+    assert alone is not None and found is not None
+    assert pages <= alone < 1.5 * pages and 2 * pages <= found < 3 * pages
+
+
+@pytest.mark.skipif(missing("instructions") is not None, reason=f"perf_event_open: {missing('instructions')}")
+def test_instructions_are_counted() -> None:
+    few, many = np.ones(1000), np.ones(1_000_000)
+    less, more = (counted(lambda x=x: np.sort(x), 5)["instructions"] for x in (few, many))  # type: ignore[misc]
+    assert less is not None and more is not None and more > 100 * less > 0
+
+
+def test_what_cannot_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counters, "_CALL", None)
+    assert "not on" in str(missing("cycles"))
+    assert set(counted(lambda: None, 1).values()) == {None}
+    assert "perf_event_open: not on" in next(notes(resolve("llvm")))
+
+
+@pytest.mark.skipif(T.cuda_exists(), reason="there is a GPU: calls are timed")
+def test_a_gpu_that_is_not_here() -> None:
+    """No times, and what its kernels take: a base that is copied and points that are added are two launches."""
+    b = graphs.added(points=3000)
+    table = gs.experiment(b, {"kind": "cuda", "arch": "sm_80"})
+    assert {r["choice"]: r["state"] for r in table} == {"default": "built", "privatised": "built", "atomics": "right"}
+    for r in table:
+        assert r["launches"] == 2 and r["written_bytes"] == 1200 and r["read_bytes"] == 3000 * 12 + 1200
+        assert (r["ms"], r["ratio"], r["gb_per_s"]) == (None, None, None) and not EVENTS.keys() & r.keys()
+    assert table.best() == {} and "not timed here: that needs a GPU" in table.notes
+    text = str(table)
+    assert text.splitlines()[0].split()[1:6:2] == ["choice", "indices", "state"] and "not timed here" in text
+    if nvcc.available() is None:
+        assert {r["registers"] for r in table} == {None} and "not known here: registers" in text
+    else:
+        by_name = {r["choice"]: r for r in table}
+        assert all(16 <= r["registers"] <= 255 and 0 < r["occupancy"] <= 1 for r in table)
+        assert by_name["privatised"]["shared_bytes"] == 1200 and by_name["atomics"]["shared_bytes"] == 0
+
+
+def test_a_gpu_that_is_not_here_and_a_wrong_rule() -> None:
+    choices: Any = {"off": {"take_2": {"off": 1}}}
+    table = gs.experiment(graphs.rows(), {"kind": "cuda", "arch": "sm_80"}, choices=choices, rules=[Off()], rounds=1)
+    assert {r["choice"]: r["state"] for r in table}["off"] == "wrong"
 
 
 def row(choice: str, indices: str, ms: float) -> dict[str, Any]:
@@ -60,6 +143,13 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         table.pandas()
     pytest.importorskip("matplotlib", reason="the extra [plot] is not installed")
     assert table.plot(tmp_path / "out.svg").read_text().count("<svg") == 1
+    with pytest.raises(gs.ArgumentError, match="no row has launches"):
+        table.plot(tmp_path / "out.svg", "launches")
+    counted = Table(
+        [{**row("a", "uniform", 1.0), "instructions": 12345.6}, {**row("b", "uniform", 2.0), "instructions": None}]
+    )
+    assert [line.split()[3] for line in counted.text("instructions").splitlines()[2:]] == ["12,346", "-"]
+    assert "instructions" in counted.plot(tmp_path / "more.svg", "instructions").read_text()
 
 
 def test_mistakes() -> None:
@@ -69,5 +159,7 @@ def test_mistakes() -> None:
         gs.experiment(graphs.rows(), choices={"a": {"take_2": {"edge": 3}}})
     with pytest.raises(gs.ArgumentError, match="a builder or a graph is needed"):
         gs.experiment(3)  # type: ignore[arg-type]
-    with pytest.raises(gs.TargetError, match="not measured yet"):
-        gs.experiment(graphs.rows(), {"kind": "cuda", "arch": "sm_80"})
+    with pytest.raises(gs.DeviceError):
+        gs.experiment(graphs.rows(), {"kind": "llvm", "mtriple": "aarch64-linux-gnu"})
+    with pytest.raises(gs.ArgumentError, match="no column 'flops'; there are ms, low"):
+        Table([row("a", "uniform", 1.0)]).text("flops")
