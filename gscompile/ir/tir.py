@@ -265,6 +265,12 @@ def all_loads(x: Expr) -> list[tuple[Buffer, list[Expr]]]:
     return [(part.source, list(part.indices)) for part in _all(x, ir.TensorLoad)]
 
 
+def divides(x: Expr) -> bool:
+    """Whether an expression has a division by what is not known."""
+    parts = _all(x, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
+    return any(constant_value(part.b) is None for part in parts)
+
+
 def with_loads(x: Stmt, change: Callable[[Buffer, list[Expr]], Expr | None]) -> Stmt:
     """A statement with other expressions in place of loads.
 

@@ -2,8 +2,9 @@
 
 That are as many as 16 bytes hold of the result and of each tensor of indices: 4 cells of float32 by int32, 2 by int64.  Only a
 single axis may end with fewer, which go one by one; where a row's extent is no multiple, neighbours would not be aligned, and
-where only a call tells, there is a kernel for either.  A grid fills any GPU and walks over larger work, with :data:`UNDERWAY`
-cells of a thread underway.
+where only a call tells, there is a kernel for either.  Indices that wrap around a size that only a call tells are left to
+``Cells``: such a division is a function, around whose call a thread of several cells spills registers.  A grid fills any GPU and
+walks over larger work, with :data:`UNDERWAY` cells of a thread underway.
 
 Per cell of float32 by int32: a quarter of a read, a read and a quarter of a store, instead of three accesses.
 """
@@ -45,7 +46,7 @@ class Elements:
             return None
         inner = guarded(ctx, nest)
         ahead = _ahead(nest, inner)
-        if not ahead:
+        if not ahead or T.divides(element_of(nest)(some_cell(nest.shape))):
             return None
         extent, one_axis = nest.shape[-1], all(d == 1 for d in nest.shape[:-1])
 

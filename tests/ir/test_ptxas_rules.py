@@ -1,0 +1,87 @@
+"""Registers, spills and shared memory of every rule's kernels, by dtype, reduction, policy and kind of sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gscompile.compiler import nvcc
+from gscompile.schedules.cuda import RULES
+from tests import cuda
+from tests.ir.ptxas import Resources, ptxas, resources, version
+from tests.ir.rules import Case, cases
+
+ARCHS = ("sm_80", "sm_90")
+TABLE = Path(__file__).with_name("ptxas_rules.txt")
+CASES = list(cases())
+FIRST = [c for k, c in enumerate(CASES) if c.rule not in {x.rule for x in CASES[:k]}]
+pytestmark = pytest.mark.skipif(
+    ptxas() is None or nvcc.available() is None,
+    reason="needs ptxas and nvcc or NVRTC: a CUDA toolkit, or the extras cuda and ptxas",
+)
+
+
+def found(some: Sequence[Case]) -> dict[str, dict[str, list[Resources]]]:
+    """By the name of a case and an architecture: of all its kernels."""
+    sources = {c.name: c.source(ARCHS[0]) for c in some}
+    joined = cuda.joined(sources)
+    kept = {_plain(code): name for name, code in cuda.Text.of(joined).kernels.items()}  # equal ones are there once
+    own = {name: [kept[_plain(x)] for x in cuda.Text.of(s).kernels.values()] for name, s in sources.items()}
+    by_arch = {a: resources(nvcc.compile_cuda(joined, a, "ptx").decode(), a) for a in ARCHS}
+    return {name: {a: [by_arch[a][k] for k in kernels] for a in ARCHS} for name, kernels in own.items()}
+
+
+def _plain(kernel: str) -> str:
+    """A kernel's text without its name."""
+    return re.sub(r"\w+\(", "kernel(", kernel.replace("__launch_bounds__(", "launch_bounds "), count=1)
+
+
+def lines(some: Sequence[Case]) -> dict[str, str]:
+    """The lines of the table: of a case's kernels the most registers, all stack and spilled bytes, the most shared memory."""
+    table = {}
+    for name, by_arch in sorted(found(some).items()):
+        cells = ""
+        for each in by_arch.values():
+            stack, spilled = sum(r.stack for r in each), sum(r.spilled for r in each)
+            cells += f"{max(r.registers for r in each):>11}{stack:>7}{spilled:>9}{max(r.shared for r in each):>8}"
+        table[name] = f"{name:<48}{cells}"
+    return table
+
+
+def head() -> str:
+    columns = f"{'registers':>11}{'stack':>7}{'spilled':>9}{'shared':>8}"
+    return (
+        f"ptxas {version()}\n{'':<48}" + "".join(f"{a:>35}" for a in ARCHS) + f"\n{'case':<48}{columns * len(ARCHS)}\n"
+    )
+
+
+def compare(some: Sequence[Case], update: bool) -> None:
+    """The lines of some cases, which use no stack and spill nothing, are those of the table."""
+    now = lines(some)
+    if update:
+        was = dict(zip(names(), TABLE.read_text().splitlines()[3:], strict=True)) if TABLE.is_file() else {}
+        merged = {c.name: {**was, **now}.get(c.name, "") for c in CASES}
+        TABLE.write_text(head() + "".join(f"{merged[name]}\n" for name in sorted(merged) if merged[name]))
+    assert {name: line for name, line in now.items() if re.findall(r"\d+", line[48:])[1:3] != ["0", "0"]} == {}
+    if not TABLE.read_text().startswith(f"ptxas {version()}\n"):
+        pytest.skip(f"{TABLE.name} is of {TABLE.read_text().splitlines()[0]}, here is {version()}")
+    known = dict(zip(names(), TABLE.read_text().splitlines()[3:], strict=True))
+    assert now == {name: known.get(name) for name in now}
+
+
+def names() -> list[str]:
+    """The cases that are in the table."""
+    return [line.split()[0] for line in TABLE.read_text().splitlines()[3:]]
+
+
+def test_one_of_each_rule(request: pytest.FixtureRequest) -> None:
+    assert {c.rule for c in FIRST} == {r.name for r in RULES} - {"check"}
+    compare(FIRST, request.config.getoption("--update-golden"))
+
+
+def test_every_case(request: pytest.FixtureRequest) -> None:
+    compare(CASES, request.config.getoption("--update-golden"))
+    assert names() == sorted(c.name for c in CASES)
