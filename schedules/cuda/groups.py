@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.cuda.choices import BLOCK
 from gscompile.schedules.cuda.launch import coordinates
-from gscompile.schedules.cuda.numbers import THREADS_PER_BLOCK
 from gscompile.schedules.folds import replaced
 from gscompile.schedules.rule import Context
 
@@ -37,7 +37,8 @@ def groups(ctx: Context, tasks: Shape | Expr, lanes: int, body: Callable[[Group,
     """
     shape = tasks if isinstance(tasks, tuple) else None
     count: Expr = tasks if shape is None else ctx.sizes(product(shape))
-    each = THREADS_PER_BLOCK // lanes
+    block = ctx.choose(BLOCK) if lanes == WARP else lanes
+    each = block // lanes
     blocks = T.maximum(T.quotient(count + (each - 1), T.const(each)), T.const(1))
 
     def thread(b: Expr) -> Stmt:
@@ -47,7 +48,7 @@ def groups(ctx: Context, tasks: Shape | Expr, lanes: int, body: Callable[[Group,
             task = body(Group(T.floormod(t, T.const(lanes)), lanes), at)
             return T.if_(T.all_of([number < count, ctx.guard]), task)
 
-        return T.thread_binding("threadIdx.x", THREADS_PER_BLOCK, inner, "t")
+        return T.thread_binding("threadIdx.x", block, inner, "t")
 
     return T.thread_binding("blockIdx.x", blocks, thread, "b")
 

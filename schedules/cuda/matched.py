@@ -1,6 +1,6 @@
 """Scatters of single elements: the lanes of a warp that meet in a cell are combined by shuffles, then added once.
 
-A warp takes ``IN_FLIGHT`` times 32 points that follow each other, and reads all of their indices and values first.  Then, 32 by
+A warp takes ``in_flight`` times 32 points that follow each other, and reads all of their indices and values first.  Then, 32 by
 32, ``match_any`` gives each lane those that go to its cell; they merge in as many steps as their number has bits, none where all
 cells differ, and the first of them adds what they have.  So a cell takes one atomic of 32 points at most; whether indices are
 sorted or skewed need be neither promised nor known, and others cost a match and a vote.
@@ -19,9 +19,9 @@ from gscompile.ir.index_map import Place
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import atomic, matched
+from gscompile.schedules.cuda.choices import UNDERWAY
 from gscompile.schedules.cuda.groups import WARP, Group, groups
 from gscompile.schedules.cuda.launch import by_width, coordinates
-from gscompile.schedules.cuda.numbers import IN_FLIGHT
 from gscompile.schedules.cuda.points import Point, extents, over_points, placed
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Context
@@ -51,13 +51,14 @@ def combined(
         return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p)), axes)
     box = extents(nest, axes)
     count = ctx.sizes(product(box))
-    each = WARP * IN_FLIGHT
+    underway = ctx.choose(UNDERWAY)
+    each = WARP * underway
 
     def kernel(narrow: bool) -> Stmt:
         def warp(group: Group, number: list[Expr]) -> Stmt:
             first = number[0] * each + T.int64(group.lane)
             points = []
-            for n in [first + WARP * k for k in range(IN_FLIGHT)]:
+            for n in [first + WARP * k for k in range(underway)]:
                 at = coordinates(ctx, T.cast("int32", n) if narrow else n, box)
                 points.append(placed(nest, ctx, axes, at, n, n < count, lambda p: ravel(cell(p), shape, ctx.sizes)))
 

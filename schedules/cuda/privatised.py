@@ -1,9 +1,9 @@
 """Scatters of many points into few cells: each block combines its points in shared memory.
 
-A block begins with accumulators of the identity, walks over its points with :data:`IN_FLIGHT` of them underway, whose indices and
+A block begins with accumulators of the identity, walks over its points with :data:`UNDERWAY` of them underway, whose indices and
 values it reads before it combines any, and then combines those of its cells that are no longer the identity with global memory:
 at most one global atomic per cell and block, neighbours side by side.  There are so many blocks that each has at least
-:data:`POINTS_PER_CELL` points for each of its cells.  Where a call has fewer points, or more cells than fit
+:data:`PER_CELL` points for each of its cells.  Where a call has fewer points, or more cells than fit
 :data:`PRIVATE_BYTES`, each point goes to global memory as it does by ``Atomics``.
 
 Per point of a histogram: 8 bytes of an int64 index and those of the value from memory, an atomic in shared memory, and about 20
@@ -25,9 +25,9 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded, test
-from gscompile.schedules.cuda.choices import BLOCK
+from gscompile.schedules.cuda.choices import BLOCK, PER_CELL, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
-from gscompile.schedules.cuda.numbers import IN_FLIGHT, POINTS_PER_CELL, PRIVATE_BYTES, private_blocks
+from gscompile.schedules.cuda.numbers import POINTS_PER_CELL, PRIVATE_BYTES, private_blocks
 from gscompile.schedules.cuda.points import (
     Point,
     extents,
@@ -156,7 +156,7 @@ class _Private(AtomicScatter):
         room = known if isinstance(known, int) else PRIVATE_BYTES // self.wide.itemsize
         private = T.buffer("private", [room], cells.dtype.tir, align=16, scope="shared")
         count, points = sizes(known), sizes(product(box))
-        enough = T.quotient(points, T.maximum(count * POINTS_PER_CELL, T.const(1)))
+        enough = T.quotient(points, T.maximum(count * ctx.choose(PER_CELL), T.const(1)))
 
         def several(numbers: list[Expr]) -> Stmt:
             at = [point_at(self.nest, cells.axes, coordinates(ctx, i, box), i) for i in numbers]
@@ -205,7 +205,9 @@ class _Private(AtomicScatter):
             )
 
         most = T.minimum(T.const(private_blocks(ctx.target)), enough)
-        return strided(ctx, points, lambda i: several([i]), several, IN_FLIGHT, dtype, blocks=most, within=within)
+        return strided(
+            ctx, points, lambda i: several([i]), several, ctx.choose(UNDERWAY), dtype, blocks=most, within=within
+        )
 
 
 def _bits(value: float, dtype: DType) -> int:

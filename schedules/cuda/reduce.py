@@ -17,7 +17,8 @@ from gscompile.ir.nests import Nest, Partial, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.cuda.check import checked, guarded, if_valid
-from gscompile.schedules.cuda.groups import Group, groups, tree
+from gscompile.schedules.cuda.choices import BLOCK, FOLD
+from gscompile.schedules.cuda.groups import WARP, Group, groups, tree
 from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, launch, over
 from gscompile.schedules.cuda.numbers import (
     COLUMN_PART,
@@ -58,12 +59,13 @@ class Rows:
         if known is not None and known <= SHORT_FOLD:
             return None
         if fold.uneven:
-            return checked(nest, fold.direct(32))
+            return checked(nest, fold.direct(WARP))
+        who = FOLD.default if ctx.deterministic else ctx.choose(FOLD)
+        if who == "warp" or (who == FOLD.default and known is not None and known <= WARP_FOLD):
+            return checked(nest, fold.direct(WARP))
         whole = fold.cut(fold_blocks(ctx.target), FOLD_PART, by_block=True)
-        if known is None:
-            whole = T.if_(length <= WARP_FOLD, fold.direct(32), whole)
-        elif known <= WARP_FOLD:
-            whole = fold.direct(32)
+        if who == FOLD.default and known is None:
+            whole = T.if_(length <= WARP_FOLD, fold.direct(WARP), whole)
         return checked(nest, whole)
 
 
@@ -138,6 +140,11 @@ class _Fold:
         c = [T.var(f"c{k}") for k in range(len(nest.shape))]
         uses = {v.name for ends in nest.ranges(c) for x in ends for v in T.free_variables(T.evaluate(x))}
         return _Fold(nest, ctx, nest.partial, bool(uses & {v.name for v in c}))
+
+    @property
+    def block(self) -> int:
+        """Threads of a block that folds: they decide how floats round."""
+        return THREADS_PER_BLOCK if self.ctx.deterministic else int(self.ctx.choose(BLOCK))
 
     def box(self, c: list[Expr]) -> list[Expr]:
         """The extents of a cell's box."""
@@ -217,7 +224,7 @@ class _Fold:
         parts = T.maximum(T.minimum(most, T.quotient(length, T.const(least))), T.const(1))
         if not ctx.target.cooperative:
             parts = T.minimum(parts, T.const(SERIAL_PARTS))
-        whole = self.direct(THREADS_PER_BLOCK) if by_block else serial(self.nest, ctx)
+        whole = self.direct(self.block) if by_block else serial(self.nest, ctx)
         slots: Dim = product(shape) + fill
         rooms = [
             ctx.workspace(f"{self.nest.name}_part{k}", (slots,), d) for k, (d, _) in enumerate(self.partial.initial)
@@ -258,7 +265,7 @@ class _Fold:
             return groups(
                 self.ctx,
                 parts * cells,
-                THREADS_PER_BLOCK,
+                self.block,
                 lambda g, i: split(
                     i[0], lambda p, n: part(p, n, g.lane, g.lanes, lambda acc: tree(acc, self.partial.merge, g))
                 ),

@@ -22,7 +22,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.cuda.atomics import PLAIN, add_vector, atomic, atomic_name
-from gscompile.schedules.cuda.choices import RUN
+from gscompile.schedules.cuda.choices import ACCESS, RUN
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.points import Point, extents, harmless, placed
 from gscompile.schedules.loops import by_number, ravel
@@ -61,7 +61,7 @@ class RowsAdded:
         if wide.name == "float32" and atomic_name(r, nest.dtype) == "add" and isinstance(last, Window):
             width, pitch = nest.window[last.window], nest.shape[-1]
             if m.layout[-1] == ("window", last.window) and isinstance(width, int) and isinstance(pitch, int):
-                n = math.gcd(4, width, pitch)
+                n = math.gcd(ctx.choose(ACCESS) // wide.itemsize, width, pitch)
         return RowsAdded(nest, ctx, totals, wide, value, n, run)
 
     def statement(self) -> Stmt:

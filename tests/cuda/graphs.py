@@ -23,6 +23,7 @@ from gscompile.runtime.arrays import View
 from gscompile.runtime.call import PreparedCall
 from gscompile.runtime.devices import AS_DEVICE, Room, Runner
 from gscompile.runtime.threads import get_num_threads
+from gscompile.schedules import Choices
 from tests.cuda import device
 from tests.cuda.program import library_source
 from tests.cuda.text import ARCH, KERNEL, Text, common_header
@@ -113,6 +114,7 @@ def on_cpu(
     checked: bool = True,
     edit: Callable[[str], str] = str,
     check: str = "sync",
+    choices: Sequence[Choices] = (),
 ) -> list[tuple[ModuleOnCpu, str]]:
     """Modules whose kernels are the CUDA text, compiled for the CPU, and that text; the graphs' names must differ.
 
@@ -122,9 +124,14 @@ def on_cpu(
         checked: as for :func:`tests.cuda.device.compile_kernels`.
         edit: changes the text of the kernels before it is compiled; their names and parameters stay.
         check: as for :func:`gscompile.build`.
+        choices: of each builder; the defaults if empty.
     """
     cuda = CudaOnCpu.of({"kind": "cuda", "arch": arch})
-    made = [build(b.graph(), cuda, rules=rules, deterministic=deterministic, check=check) for b in builders]
+    given: dict[str, Any] = {"rules": rules, "deterministic": deterministic, "check": check}
+    made = [
+        build(b.graph(), cuda, choices=c, **given)
+        for b, c in zip(builders, choices or [{}] * len(builders), strict=True)
+    ]
     sources = [m.source("cuda") for m in made]
     texts = [Text.of(source) for source in sources]
     functions = {name: code for t in texts for name, code in t.functions.items()}
