@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
-from gscompile.ir.index_map import Place
+from gscompile.ir.index_map import Place, Shared
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import atomic, matched
@@ -37,7 +37,8 @@ def combined(
     cell: Callable[[Point], list[Expr]],
     value: Callable[[Point], Expr],
 ) -> Stmt:
-    """A kernel that combines points with their cells; one by one where threads do not work together, or the order matters.
+    """A kernel that combines points with their cells; one by one where threads do not work together, the order matters, or lanes
+    do not meet.
 
     Args:
         total: the cells, in global memory.
@@ -47,7 +48,8 @@ def combined(
         cell: a point -> the cell that it goes to.
         value: a point -> what it brings, of the dtype of ``total``.
     """
-    if not (ctx.target.cooperative and nest.op.reduction.associative and nest.op.reduction.commutative):
+    r = nest.op.reduction
+    if not (ctx.target.cooperative and r.associative and r.commutative) or _apart(nest, axes):
         return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p)), axes)
     box = extents(nest, axes)
     count = ctx.sizes(product(box))
@@ -74,3 +76,12 @@ def combined(
         return groups(ctx, T.quotient(count + (each - 1), T.const(each)), WARP, warp)
 
     return by_width(ctx, box, kernel)
+
+
+def _apart(nest: ScatterNest, axes: Sequence[Place]) -> bool:
+    """Whether the points of a warp are known to go to different cells: to neighbours on an axis that index shares with data."""
+    kind, j = axes[-1]
+    extent = extents(nest, axes)[-1]
+    return (
+        kind == "index" and Shared(j) in nest.op.addressing.map.sources and isinstance(extent, int) and extent >= WARP
+    )

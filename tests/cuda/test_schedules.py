@@ -182,6 +182,26 @@ def test_a_broken_promise_of_sorted_rows(tmp_path: Path) -> None:
         module(x, i, v)
 
 
+@pytest.mark.parametrize("width", [40, 20])
+def test_neighbours_on_a_shared_axis_are_not_matched(tmp_path: Path, width: int) -> None:
+    """32 of them go to different cells; of 20 columns some would meet those of the next row."""
+    n, k = 900, 300
+    i = np.random.default_rng(9).integers(0, 4, (k, width))
+    v = np.random.default_rng(10).integers(0, 9, (k, width)).astype("int32")
+    want = np.zeros((n, width), "int32")
+    np.add.at(want, (i, np.arange(width)), v)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, at = b.input("x", (n, width), "int32"), b.input("i", ("k", width), "int64")
+        return b.scatter(x, at, b.input("v", ("k", width), "int32"), 0, reduction="add")
+
+    found = launches(tmp_path, declare, want, np.zeros((n, width), "int32"), i, v)
+    cells = (i * width + np.arange(width)).ravel()
+    matched = sum(len(np.unique(cells[w : w + 32])) for w in range(0, len(cells), 32))
+    assert atomics(found) == (k * width if width >= 32 else matched)
+    assert width >= 32 or matched < k * width
+
+
 @pytest.mark.parametrize(
     ("dtype", "reduction"), [("float32", "add"), ("int64", "add"), ("int32", "min"), ("uint64", "xor")]
 )
