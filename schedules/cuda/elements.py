@@ -23,6 +23,7 @@ from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import ACCESS, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
 from gscompile.schedules.cuda.map import element_of, fill_cells, tests
+from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import some_cell
@@ -165,7 +166,7 @@ class _Cells:
         """The cells of several units: all that is read for them before any is stored."""
         computed = [x for u in units for x in u if T.constant_value(x) is None]
 
-        def moved(at: list[Expr]) -> Stmt:
+        def steps_at(at: list[Expr]) -> Stmt:
             known = iter(at)
             parts = [
                 self.unit([x if T.constant_value(x) is not None else next(known) for x in u], k)
@@ -173,7 +174,7 @@ class _Cells:
             ]
             return T.seq(*(s for steps in zip(*parts, strict=True) for s in steps))
 
-        return T.registers("at", computed, moved)
+        return T.registers("at", computed, steps_at)
 
     def unit(self, unit: list[Expr], number: int) -> list[Stmt]:
         """The steps of a unit's cells: storage, reads, values, stores, tests."""
@@ -186,7 +187,7 @@ class _Cells:
             for axis, extent in zip(a.axes, extents, strict=False):
                 assert axis is not None
                 place = place * extent + begin[axis]
-            reads.append(T.store_vector(room, ZERO, T.load_vector(a.buf, place * a.each, n * a.each)))
+            reads.append(moved(room, ZERO, a.buf, place * a.each, n * a.each))
         values, element, test = self.room(f"value{number}", nest.dtype.tir, n), element_of(nest), tests(nest, self.ctx)
 
         def for_each(body: Callable[[Expr, list[Expr]], Stmt | None]) -> Stmt:
@@ -208,7 +209,7 @@ class _Cells:
             T.seq(*map(T.allocate, (*rooms, values))),
             T.seq(*reads),
             for_each(lambda q, c: T.store(values, [q], element(c))),
-            T.store_vector(nest.out, ravel(begin, nest.shape, self.ctx.sizes), T.load_vector(values, ZERO, n)),
+            moved(nest.out, ravel(begin, nest.shape, self.ctx.sizes), values, ZERO, n),
             for_each(lambda q, c: test(c)),
         ]
 

@@ -25,6 +25,7 @@ from gscompile.schedules.cuda.choices import STRETCH
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.scatter import AtomicScatter
+from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.loops import by_number
 from gscompile.schedules.rule import Checked, Context
 
@@ -121,7 +122,7 @@ class _Stretches(RowsAdded):
 
         return T.seq(
             T.allocate(old),
-            T.store_vector(old, ZERO, T.load_vector(self.totals, place, self.n)),
+            moved(old, ZERO, self.totals, place, self.n),
             T.for_(self.n, add, "k"),
-            T.store_vector(self.totals, place, T.load_vector(old, ZERO, self.n)),
+            moved(self.totals, place, old, ZERO, self.n),
         )

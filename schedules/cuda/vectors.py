@@ -14,6 +14,7 @@ from gscompile.ir.dims import Dim
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.cuda.choices import ACCESS
+from gscompile.schedules.loops import by_number
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import Copied, copied
 
@@ -46,6 +47,19 @@ def store_run(out: Buffer, n: int, cell: Callable[[Expr], list[Expr]], value: Ca
     if first.ok is None:
         return part(lambda p: p.load)
     return T.if_(first.ok, part(lambda p: p.load), part(lambda p: p.fill))
+
+
+def moved(to: Buffer, to_place: Expr, source: Buffer, source_place: Expr, n: int) -> Stmt:
+    """n neighbours are copied at once, from and to row-major positions; one of the buffers may be a thread's own.
+
+    A loop: TVM cannot tell which part of a thread's own buffer an access of a vector is to.
+    """
+
+    def one(q: Expr) -> Stmt:
+        value = T.load(source, *by_number(source_place + q, T.extents(source)))
+        return T.store(to, by_number(to_place + q, T.extents(to)), value)
+
+    return T.vectorized(n, one, "q") if n > 1 else one(T.const(0))
 
 
 def whole_fill(dtype: DType, n: int) -> bool:
