@@ -530,6 +530,8 @@ def kept(names: str | Sequence[str], values: Sequence[Expr], body: Callable[[lis
 
 def registers(name: str, values: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
     """As :func:`kept`, in a thread of a kernel: numbers of one dtype, which its compiler keeps in registers."""
+    if not values:
+        return body([])
     cells = buffer(f"{name}_", [len(values)], dtype_of(values[0]), align=8, scope="local")
     return _by_way_of(cells, [f"{name}{k}" for k in range(len(values))], values, body)
 

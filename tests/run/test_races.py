@@ -130,6 +130,7 @@ class Case:
         in_place: the input that is also the output.
         threads: that a parallel loop is to use.
         rule: on llvm, what is to carry it out, where that depends on the machine.
+        ordered: whether indices are in order, until they change.
     """
 
     graph: Callable[[gs.Builder, Callable[..., gs.Value], dict[str, Any]], gs.Value]
@@ -138,6 +139,7 @@ class Case:
     in_place: str | None = None
     threads: int = 3
     rule: str = ""
+    ordered: bool = False
 
 
 def put(
@@ -266,6 +268,7 @@ CASES = {
     "long columns": Case(scatter((50, 3), PARALLEL_POINTS // 3 + 1, reduction="add"), {"i": 50}),
     "short columns": Case(scatter((50, 8), 200, reduction="max"), {"i": 50}),
     "products": Case(scatter((50, 8), 200, reduction="mul", deterministic=True), {"i": 50}),
+    "a promise of order": Case(put((50, 4), 700, sorted=True), {"i": 50}, ordered=True),
     "a promise of no duplicates": Case(put((5000, 4), 50, reduction="add", unique=True), {"i": 5000}),
     "messages": Case(messages, {"src": 90, "dst": 80}, {"k": 3000}),
     "messages in place": Case(messages, {"src": 90, "dst": 80}, {"k": 3000}, "x"),
@@ -285,7 +288,9 @@ def arrays(case: Case, module: Any, fence: Fence) -> dict[str, Array]:
     for v in module.inputs:
         shape = tuple(case.sizes[str(d)] if not isinstance(d, int) else d for d in v.shape)
         values: Any = rng.integers(0, case.indices.get(v.name, 9), shape)
-        made[v.name] = fence.copy((np.sort(values) if v.name == "offsets" else values).astype(v.dtype.name))
+        made[v.name] = fence.copy(
+            (np.sort(values) if case.ordered or v.name == "offsets" else values).astype(v.dtype.name)
+        )
     return made
 
 
@@ -333,7 +338,10 @@ def race(say: Say, target: str, bounds: str, names: Sequence[str], seconds: floa
     say(" ".join(sorted(rules)))
 
 
-COOPERATIVE = {"fold-rows"}  # threads that wait for each other: run by tests/cuda, which copies indices before a kernel
+COOPERATIVE = {
+    "fold-rows",
+    "privatised",
+}  # threads that wait for each other: run by tests/cuda, which copies indices before a kernel
 SHORT = {  # what was a segmentation fault within a second, and what sorts
     "llvm": [
         "elements",
