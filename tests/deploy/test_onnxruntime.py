@@ -245,6 +245,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x = np.eye(3, 8, dtype="float32")
     got = loaded(x, np.array([0]), np.ones(1, "float32"), np.array([2]))
     assert got.shape == (3, 8)
-    for more, says in ((["--name", "x"], "takes no --shape, --name or --out"), ([], "--replace needs -o")):
+    for more, says in ((["--name", "x"], "takes no --shape, --name, --out or --database"), ([], "--replace needs -o")):
         assert main([*given, *more, *(["-o", str(to)] if more else [])]) == 1
         assert says in capsys.readouterr().err
