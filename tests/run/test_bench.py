@@ -185,6 +185,8 @@ def test_in_the_process_of_another_library(process: str, tmp_path: Path) -> None
     pytest.importorskip(NEIGHBOURS[process][0])
     file = tmp_path / "found.json"
     options = ["--process", process, "--rounds", "1", "--most", "40", "--json", str(file)]
+    if process == "torch":  # whose compiler takes minutes
+        options += ["--peers", "torch"]
     assert main(["bench", "embed_rows_thin", "tiny_take", *options]) == 0
     document = json.loads(file.read_text())
     assert f"--process {process}" in document["command"]

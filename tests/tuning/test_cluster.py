@@ -69,22 +69,25 @@ def meanwhile(do: Callable[[], None]) -> threading.Thread:
 
 def test_graphs_are_spread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the command: both nodes tune at once, and all records come to one database."""
-    path, seen = tmp_path / "db", set[int]()
+    path, seen, ended = tmp_path / "db", set[int](), threading.Event()
 
     def look() -> None:
-        until(lambda: seen.add(len(busy(os.getpid()))) or 2 in seen)
+        while 2 not in seen and not ended.wait(0.05):
+            seen.add(len(busy(os.getpid())))
 
     looking = meanwhile(look)
     (tmp_path / "two.py").write_text(
         "from tests.tuning import graphs\ndef two():\n    return [graphs.rows(), graphs.columns()]\n"
     )
-    argv = ["tune", f"{tmp_path / 'two.py'}:two", "--trials", "1", "--search", "random", "--indices", "zipf:1.1"]
+    # the second node's process begins seconds after the first one's
+    argv = ["tune", f"{tmp_path / 'two.py'}:two", "--trials", "12", "--search", "random", "--indices", "zipf:1.1"]
     assert main([*argv, "--database", str(path), "--ray"]) == 0
+    ended.set()
     looking.join()
     said = capsys.readouterr().out
-    assert 2 in seen and "rows: 1 trials" in said and "columns: 1 trials" in said
+    assert 2 in seen and "rows: 12 trials" in said and "columns: 12 trials" in said
     records = Database(path).records()
-    assert Counter(r.kind for r in records) == {TRIAL: 2, WINNER: 2} and len({r.key.graph for r in records}) == 2
+    assert Counter(r.kind for r in records) == {TRIAL: 24, WINNER: 2} and len({r.key.graph for r in records}) == 2
     assert {r.key.indices["1"] for r in records} == {"zipf:1.1"}
 
 
