@@ -415,11 +415,25 @@ def _reduce_complex(reduction: str, dtype: np.dtype[Any], values: Sequence[Any])
 # -- comparing --------------------------------------------------------------------------------------------------------
 
 
-def assert_same(got: Array, want: Array, *, signed_zero: bool = True) -> None:
-    """Equal shape, dtype and bits; a NaN equals any NaN, and 0.0 equals -0.0 unless ``signed_zero``."""
+def _alike(got: Array, want: Array) -> tuple[Array, Array]:
+    """Both as arrays, of equal shape and dtype."""
     got, want = np.asarray(got), np.asarray(want)
     assert got.shape == want.shape, f"shape {got.shape}, expected {want.shape}"
     assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
+    return got, want
+
+
+def _all_same(same: Any, got: Array, want: Array) -> None:
+    """Every element is; else how many are not, and the first of them."""
+    if not np.all(same):
+        bad = tuple(int(c) for c in np.argwhere(~np.asarray(same))[0])
+        count = int(np.sum(~same))
+        raise AssertionError(f"{count} of {got.size} differ, first at {bad}: {got[bad]!r}, expected {want[bad]!r}")
+
+
+def assert_same(got: Array, want: Array, *, signed_zero: bool = True) -> None:
+    """Equal shape, dtype and bits; a NaN equals any NaN, and 0.0 equals -0.0 unless ``signed_zero``."""
+    got, want = _alike(got, want)
     if got.dtype.kind == "c":
         got, want = (np.stack([x.real, x.imag], -1) for x in (got, want))
     if got.dtype.kind in "biu":
@@ -428,32 +442,23 @@ def assert_same(got: Array, want: Array, *, signed_zero: bool = True) -> None:
         same = (got == want) | ((got != got) & (want != want))
         if signed_zero:
             same &= (np.signbit(got) == np.signbit(want)) | (want != want)
-    if not np.all(same):
-        bad = tuple(int(c) for c in np.argwhere(~np.asarray(same))[0])
-        count = int(np.sum(~same))
-        raise AssertionError(f"{count} of {got.size} differ, first at {bad}: {got[bad]!r}, expected {want[bad]!r}")
+    _all_same(same, got, want)
 
 
 def assert_same_folds(got: Array, want: Array, magnitude: Array) -> None:
     """As floats are folded in any order: what is finite differs by a few roundings of float32, or of float64, and of the dtype.
 
     Args:
-        magnitude: by cell, the same fold of absolute values.
+        magnitude: by cell, the same fold of absolute values, in float64.
     """
-    got, want = np.asarray(got), np.asarray(want)
-    assert got.shape == want.shape, f"shape {got.shape}, expected {want.shape}"
-    assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
-    exact, by = want.astype("f8"), np.abs(magnitude.astype("f8"))
+    got, want = _alike(got, want)
+    exact, by = want.astype("f8"), magnitude
     step = np.finfo("f8" if want.dtype.itemsize == 8 else "f4").eps
     last = {1: 2.0**-2, 2: 2.0**-7 if want.dtype.name == "bfloat16" else 2.0**-10}.get(want.dtype.itemsize, step)
     with np.errstate(invalid="ignore"):
         same = (
             (exact == got)
             | (np.isnan(exact) & np.isnan(got))
-            | (np.abs(got.astype("f8") - exact) <= by * 64 * step + np.abs(exact) * last)
+            | (np.isfinite(exact) & (np.abs(got.astype("f8") - exact) <= by * 64 * step + np.abs(exact) * last))
         )
-    if not np.all(same):
-        bad = tuple(int(c) for c in np.argwhere(~np.asarray(same))[0])
-        raise AssertionError(
-            f"{np.sum(~same)} of {got.size} differ, first at {bad}: {got[bad]!r}, expected {want[bad]!r}"
-        )
+    _all_same(same, got, want)

@@ -51,19 +51,14 @@ SCAN_ROWS = 16384
 # -- of the GPU: its multiprocessors, of which each holds 2,048 threads, 8 thread blocks
 
 
+def resident_blocks(target: Target) -> int:
+    """Thread blocks that the GPU holds: those that have accumulators of their own, or fold parts of few long folds."""
+    return 8 * target.multiprocessors
+
+
 def most_blocks(target: Target) -> int:
     """Thread blocks of a kernel that walks over its work: twice what the GPU holds."""
-    return 16 * target.multiprocessors
-
-
-def private_blocks(target: Target) -> int:
-    """Blocks that have accumulators of their own: what the GPU holds."""
-    return 8 * target.multiprocessors
-
-
-def fold_blocks(target: Target) -> int:
-    """Blocks that fold parts of few long folds: what the GPU holds."""
-    return 8 * target.multiprocessors
+    return 2 * resident_blocks(target)
 
 
 def fold_threads(target: Target) -> int:

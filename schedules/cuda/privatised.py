@@ -27,7 +27,7 @@ from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded, test
 from gscompile.schedules.cuda.choices import BLOCK, PER_CELL, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
-from gscompile.schedules.cuda.numbers import POINTS_PER_CELL, PRIVATE_BYTES, private_blocks
+from gscompile.schedules.cuda.numbers import POINTS_PER_CELL, PRIVATE_BYTES, resident_blocks
 from gscompile.schedules.cuda.points import (
     Point,
     extents,
@@ -204,7 +204,7 @@ class _Private(AtomicScatter):
                 each(settle),
             )
 
-        most = T.minimum(T.const(private_blocks(ctx.target)), enough)
+        most = T.minimum(T.const(resident_blocks(ctx.target)), enough)
         return strided(
             ctx, points, lambda i: several([i]), several, ctx.choose(UNDERWAY), dtype, blocks=most, within=within
         )

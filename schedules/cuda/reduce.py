@@ -27,8 +27,8 @@ from gscompile.schedules.cuda.numbers import (
     SHORT_FOLD,
     THREADS_PER_BLOCK,
     WARP_FOLD,
-    fold_blocks,
     fold_threads,
+    resident_blocks,
 )
 from gscompile.schedules.folds import accumulators, fold_step, replaced
 from gscompile.schedules.loops import over_reduced, storage
@@ -63,7 +63,7 @@ class Rows:
         who = FOLD.default if ctx.deterministic else ctx.choose(FOLD)
         if who == "warp" or (who == FOLD.default and known is not None and known <= WARP_FOLD):
             return checked(nest, fold.direct(WARP))
-        whole = fold.cut(fold_blocks(ctx.target), FOLD_PART, by_block=True)
+        whole = fold.cut(resident_blocks(ctx.target), FOLD_PART, by_block=True)
         if who == FOLD.default and known is None:
             whole = T.if_(length <= WARP_FOLD, fold.direct(WARP), whole)
         return checked(nest, whole)

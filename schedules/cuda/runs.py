@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, ceildiv
@@ -27,6 +28,9 @@ from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.points import Point, extents, harmless, placed
 from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Context
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,10 @@ class RowsAdded:
     n: int
     run: int
 
-    @staticmethod
+    @classmethod
     def of(
-        nest: ScatterNest, ctx: Context, totals: Buffer, wide: DType, value: Callable[[Point], Expr]
-    ) -> RowsAdded | None:
+        cls, nest: ScatterNest, ctx: Context, totals: Buffer, wide: DType, value: Callable[[Point], Expr]
+    ) -> Self | None:
         """None where points do not come in rows."""
         m, r = nest.op.addressing.map, nest.op.reduction
         if not nest.grid or not m.layout or m.layout[-1][0] != "window":
@@ -62,7 +66,7 @@ class RowsAdded:
             width, pitch = nest.window[last.window], nest.shape[-1]
             if m.layout[-1] == ("window", last.window) and isinstance(width, int) and isinstance(pitch, int):
                 n = math.gcd(ctx.choose(ACCESS) // wide.itemsize, width, pitch)
-        return RowsAdded(nest, ctx, totals, wide, value, n, run)
+        return cls(nest, ctx, totals, wide, value, n, run)
 
     def statement(self) -> Stmt:
         """The kernel."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords
@@ -33,6 +34,9 @@ from gscompile.schedules.cuda.vectors import store_run, vector_length
 from gscompile.schedules.loops import ravel, storage
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import is_run, some_cell
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def copy_base(nest: ScatterNest, ctx: Context, totals: Buffer, acc: DType) -> Stmt:
@@ -187,15 +191,15 @@ class AtomicScatter:
     totals: Buffer
     counts: Buffer | None
 
-    @staticmethod
-    def of(nest: ScatterNest, ctx: Context) -> AtomicScatter:
+    @classmethod
+    def of(cls, nest: ScatterNest, ctx: Context) -> Self:
         op, dtype = nest.op, nest.dtype
         wide = widened(dtype)
         totals = nest.out if wide == dtype else ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), wide)
         counts = None
         if op.reduction.averaged:
             counts = ctx.workspace(f"{nest.name}_counts", slice_shape(nest), DTYPES["int32"])
-        return AtomicScatter(nest, ctx, wide, totals, counts)
+        return cls(nest, ctx, wide, totals, counts)
 
     def statement(self) -> Stmt:
         """The scatter, as several kernels."""

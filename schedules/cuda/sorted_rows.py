@@ -43,20 +43,22 @@ class SortedRows:
         r = nest.op.reduction
         if r.arity > 1 or r.function is None or not (r.associative and r.commutative):
             return None
-        s = AtomicScatter.of(nest, guarded(ctx, nest))
-        if RowsAdded.of(nest, s.ctx, s.totals, s.wide, s.value) is None:
-            return None
-        return checked(nest, _Scatter(nest, s.ctx, s.wide, s.totals, s.counts).statement())
+        s = _Scatter.of(nest, guarded(ctx, nest))
+        return None if s.stretches is None else checked(nest, s.statement())
 
 
 @dataclass(frozen=True, slots=True)
 class _Scatter(AtomicScatter):
     """A scatter of sorted rows."""
 
+    @property
+    def stretches(self) -> _Stretches | None:
+        """None where points do not come in rows."""
+        return _Stretches.of(self.nest, self.ctx, self.totals, self.wide, self.value)
+
     def all_added(self) -> Stmt:
-        rows = RowsAdded.of(self.nest, self.ctx, self.totals, self.wide, self.value)
-        assert rows is not None
-        return _Stretches(rows.nest, rows.ctx, rows.totals, rows.wide, rows.value, rows.n, rows.run).statement()
+        assert self.stretches is not None
+        return self.stretches.statement()
 
 
 @dataclass(frozen=True, slots=True)

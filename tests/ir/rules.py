@@ -103,13 +103,7 @@ FOLDS: dict[str, tuple[Sequence[str], Callable[..., gs.Value]]] = {
 
 
 def cases() -> Iterator[Case]:
-    """The cases, the first of each rule before the others."""
-    found = list(_cases())
-    first = {c.rule: c for c in reversed(found)}
-    return iter([*first.values(), *(c for c in found if first[c.rule] is not c)])
-
-
-def _cases() -> Iterator[Case]:
+    """The cases."""
     kinds, turn = ("symbolic", "static"), count()
     for rule, declare in GATHERS.items():
         for d, dtype in enumerate(DTYPES):

@@ -17,6 +17,7 @@ from tests.ir.rules import Case, cases
 ARCHS = ("sm_80", "sm_90")
 TABLE = Path(__file__).with_name("ptxas_rules.txt")
 CASES = list(cases())
+SPILLING = {"sorted_rows_float64_add_fill_symbolic"}  # 16 bytes on sm_90: four float64 at once with their 64-bit cells
 FIRST = [c for k, c in enumerate(CASES) if c.rule not in {x.rule for x in CASES[:k]}]
 pytestmark = pytest.mark.skipif(
     ptxas() is None or nvcc.available() is None,
@@ -65,11 +66,16 @@ def compare(some: Sequence[Case], update: bool) -> None:
         was = dict(zip(names(), TABLE.read_text().splitlines()[3:], strict=True)) if TABLE.is_file() else {}
         merged = {c.name: {**was, **now}.get(c.name, "") for c in CASES}
         TABLE.write_text(head() + "".join(f"{merged[name]}\n" for name in sorted(merged) if merged[name]))
-    assert {name: line for name, line in now.items() if re.findall(r"\d+", line[48:])[1:3] != ["0", "0"]} == {}
+    assert {name for name, line in now.items() if spills(line)} <= SPILLING
     if not TABLE.read_text().startswith(f"ptxas {version()}\n"):
         pytest.skip(f"{TABLE.name} is of {TABLE.read_text().splitlines()[0]}, here is {version()}")
     known = dict(zip(names(), TABLE.read_text().splitlines()[3:], strict=True))
     assert now == {name: known.get(name) for name in now}
+
+
+def spills(line: str) -> bool:
+    """Whether a kernel has a stack or spills, on any architecture."""
+    return any(number != "0" for k, number in enumerate(line[48:].split()) if k % 4 in (1, 2))
 
 
 def names() -> list[str]:

@@ -40,8 +40,9 @@ def compiled(declare: Callable[[Any], Any], target: str) -> Any:
 def compare(case: Case, target: str, got: Any, want: Any) -> None:
     """Equal, as far as the order in which points are folded is promised."""
     if target == "cuda" and case.is_scatter and case.reduction in FOLDED and want.dtype.kind not in "biuc":
-        src = np.asarray(np.abs(case.src)) if isinstance(case.src, np.ndarray) else abs(case.src)
-        assert_same_folds(got, want, replace(case, data=np.asarray(np.abs(case.data)), src=src).expected())
+        data, src = (np.asarray(np.abs(x), "f8") for x in (case.data, case.src))
+        src = src if isinstance(case.src, np.ndarray) else float(src)
+        assert_same_folds(got, want, replace(case, data=data, src=src, data_dtype="float64").expected())
     else:  # which of 0.0 and -0.0 is larger is nobody's business
         assert_same(got, want, signed_zero=case.reduction not in ("min", "max"))
 

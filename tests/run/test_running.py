@@ -906,7 +906,7 @@ def test_one_module_for_all_sizes(target: str) -> None:
         i = np.random.default_rng(n + k).integers(-n, n, k) if k else np.zeros(0, np.int64)
         got = module(x, i, s)
         assert got.shape == (n, 3) and got.dtype == np.float32
-        want, magnitude = x.copy(), np.abs(x)
+        want, magnitude = x.copy(), np.abs(x).astype("f8")
         np.add.at(want, i, s)
         np.add.at(magnitude, i, np.abs(s))
         if target == "llvm":

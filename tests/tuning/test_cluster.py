@@ -25,7 +25,7 @@ from gscompile.tuning.suite import Entry, tune_all
 from tests.tuning import graphs
 from tests.tuning.boards import until, without_torch
 from tests.tuning.hostile import Deadly
-from tests.tuning.test_tune import children_of, space_of
+from tests.tuning.test_tune import descendants_of, space_of
 
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
 GIVEN: dict[str, Any] = {"search": "random", "ray": ""}
@@ -53,11 +53,10 @@ def started(Cluster: Any) -> Iterator[None]:
 def busy(pid: int) -> list[int]:
     """The processes that tune now, among those that a process has begun."""
     found = []
-    for child in children_of(pid):
+    for child in descendants_of(pid):
         with suppress(OSError):  # it has ended
             if b"Tuner.tune" in Path(f"/proc/{child}/cmdline").read_bytes():
                 found.append(child)
-        found += busy(child)
     return found
 
 

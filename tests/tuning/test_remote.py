@@ -104,9 +104,8 @@ def test_who_survives(mood: str, want: int, tmp_path: Path) -> None:
     b.output(b.take(b.input("x", (5000,), "float32"), b.input("i", (20_000,), "int64")))
     sent = Sent(b.build(rules=[Hostile()], choices={"take_2": {"mood": mood}}), tmp_path)
     arrays = [np.zeros(n, t) for n, t in ((5000, "float32"), (20_000, "int64"), (20_000, "float32"))]
-    assert (
-        sent("survives", 1 if mood == "endless" else 60, *arrays) == want
-    )  # seconds; a crash may write its memory first
+    seconds = 1 if mood == "endless" else 60  # a crash may write its memory first
+    assert sent("survives", seconds, *arrays) == want
 
 
 DRIVER = """
