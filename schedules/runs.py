@@ -21,6 +21,11 @@ class Copied:
     ok: Expr | None = None
     fill: Expr | None = None
 
+    @property
+    def other(self) -> tuple[Buffer, list[Expr]] | None:
+        """Where ``fill`` is an element of a tensor, too: which one."""
+        return None if self.fill is None else T.as_load(self.fill)
+
 
 def copied(value: Expr) -> Copied | None:
     """The parts of a cell's value; None if that is no copy."""
@@ -47,34 +52,47 @@ def some_cell(shape: Sequence[Dim]) -> list[Expr]:
     return [T.const(0) if d == 1 else T.var(f"c{k}") for k, d in enumerate(shape)]
 
 
-def common_axes(nest: MapNest, sizes: Sizes) -> int:
+def common_axes(nest: MapNest, sizes: Sizes, merges: bool = False) -> int:
     """How many innermost axes of the output are those of the tensor that it copies, whole and in order.
 
     Cells that differ only there are neighbours in memory on both sides.
+
+    Args:
+        merges: the output may be made of the rows of two tensors; these axes are then those of both.
     """
     c = some_cell(nest.shape)
     other = [T.var(f"d{k}") for k in range(len(nest.shape))]
     found = copied(nest.element(c))
     if found is None:
         return 0
-    buf, at = found.source
-    extents = T.extents(buf)
+
+    def sources(cell: Copied) -> list[tuple[Buffer, list[Expr]]]:
+        return [s for s in (cell.source, cell.other if merges else None) if s is not None]
+
+    both = sources(found)
     count = 0
-    while count < min(len(c), len(at)):
+    while count < min(len(c), *(len(at) for _, at in both)):
         k = count + 1
-        if T.constant_value(at[-k] - c[-k]) != 0 or T.constant_value(extents[-k] - sizes(nest.shape[-k])) != 0:
+        if any(
+            T.constant_value(at[-k] - c[-k]) != 0 or T.constant_value(T.extents(buf)[-k] - sizes(nest.shape[-k])) != 0
+            for buf, at in both
+        ):
             break
         # nothing else may depend on that coordinate
         moved = copied(nest.element([*c[:-k], other[-k], *c[len(c) - count :]]))
         assert moved is not None
-        rest = zip(
-            [*at[:-k], *at[len(at) - count :]],
-            [*moved.source[1][:-k], *moved.source[1][len(at) - count :]],
-            strict=True,
-        )
+        rest = [
+            pair
+            for (_, at), (_, beside) in zip(both, sources(moved), strict=True)
+            for pair in zip(
+                [*at[:-k], *at[len(at) - count :]], [*beside[:-k], *beside[len(beside) - count :]], strict=True
+            )
+        ]
+        if len(both) == 1 and found.fill is not None:
+            rest.append((found.fill, moved.fill))
         if not all(T.same_expr(x, y) for x, y in rest):
             break
-        if found.ok is not None and not (T.same_expr(found.ok, moved.ok) and T.same_expr(found.fill, moved.fill)):
+        if found.ok is not None and not T.same_expr(found.ok, moved.ok):
             break
         count = k
     return count

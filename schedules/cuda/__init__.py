@@ -3,13 +3,14 @@
 from gscompile.schedules.cuda.check import Check
 from gscompile.schedules.cuda.copies import Copies
 from gscompile.schedules.cuda.elements import Elements
+from gscompile.schedules.cuda.last_writer import LastWriter
 from gscompile.schedules.cuda.map import Cells
 from gscompile.schedules.cuda.ordered import Ordered
 from gscompile.schedules.cuda.privatised import Privatised
 from gscompile.schedules.cuda.reduce import Columns, Folds, Rows
 from gscompile.schedules.cuda.rows import SerialRows
 from gscompile.schedules.cuda.scan import Scans
-from gscompile.schedules.cuda.scatter import Atomics, Direct, LastWriter
+from gscompile.schedules.cuda.scatter import Atomics, Direct
 from gscompile.schedules.cuda.sorted_rows import SortedRows
 from gscompile.schedules.rule import Rule
 

@@ -13,6 +13,9 @@ through ``ld.global.nc``, as nvcc makes of ``__restrict__`` by itself; a result 
 
 Per 16 bytes: 16 read, 16 written and 8 / (units of a row) of an index from memory, and about 25 instructions: 3 of numbers, 2
 to 10 of coordinates, 8 of the index and its test, 4 of addresses, a load, a store.
+
+Rows of two tensors are merged in the same way where each cell is a copy of an element of one of them, as :mod:`.last_writer` has
+it: a unit is loaded from the tensor that it is in.
 """
 
 from __future__ import annotations
@@ -46,13 +49,17 @@ class Copies:
         return None if copy is None else checked(nest, copy)
 
 
-def copy_runs(nest: MapNest, ctx: Context) -> Stmt | None:
-    """The kernels of a map that copies rows, one of which is launched; None for another map."""
+def copy_runs(nest: MapNest, ctx: Context, merges: bool = False) -> Stmt | None:
+    """The kernels of a map that copies rows, one of which is launched; None for another map.
+
+    Args:
+        merges: the rows may be those of two tensors; the map has no check.
+    """
     safe = nest if nest.clamped is None else replace(nest, element=nest.clamped)
-    axes = common_axes(safe, ctx.sizes)
+    axes = common_axes(safe, ctx.sizes, merges)
     if axes == 0:
         return None
-    rows = _Rows(safe, ctx, axes)
+    rows = _Rows(safe, ctx, axes, merges)
     if copied(rows.element(rows.cell([T.var(f"c{k}") for k in rows.outer], T.var("w")))) is None:
         return None
     n = vector_length(ctx, nest.dtype, rows.width) if isinstance(rows.width, int) else ctx.target.vector_bytes
@@ -71,11 +78,13 @@ class _Rows:
 
     Attributes:
         axes: how many axes make a row.
+        merges: each may be a copy of a run in one of two tensors.
     """
 
     nest: MapNest
     ctx: Context
     axes: int
+    merges: bool
 
     @property
     def outer(self) -> Shape:
@@ -120,7 +129,7 @@ class _Rows:
     def batched(self, n: int) -> bool:
         """Whether units can be loaded before any is stored: TVM has to write what fills them as a vector."""
         found = self.source([T.var(f"c{k}") for k in range(len(self.outer))], T.const(0))
-        return found.ok is None or whole_fill(self.nest.dtype, n)
+        return found.ok is None or self.other(found) is not None or whole_fill(self.nest.dtype, n)
 
     def some(self) -> Expr | None:
         """With a check: whether there is any row to copy from, in a tensor whose size is not known; None if there is."""
@@ -139,7 +148,7 @@ class _Rows:
         """The tests of units' indices, and what finds the units, then loads them, then stores them."""
         tests = [test(self.nest.check, self.nest.grid(self.cell(u[:-1], u[-1] * n)), self.ctx) for u in units]
         parts = [self.source(u[:-1], u[-1] * n) for u in units]
-        places = [self.place(p.source, u[-1], n) for p, u in zip(parts, units, strict=True)]
+        places = [self.place(p, u[-1], n) for p, u in zip(parts, units, strict=True)]
 
         def move(at: list[Expr]) -> Stmt:
             if not self.batched(n):
@@ -149,8 +158,18 @@ class _Rows:
 
         return T.seq(*tests), T.registers("at", places, move)
 
-    def place(self, source: tuple[Buffer, list[Expr]], unit: Expr, n: int) -> Expr:
-        """Where a unit is in the tensor that it is copied from, in units."""
+    def place(self, part: Copied, unit: Expr, n: int) -> Expr:
+        """Where a unit is in the tensor that it is copied from, in units; of two tensors, in the other one -1 - where."""
+        at = self.place_in(part.source, unit, n)
+        other = self.other(part)
+        return at if other is None else T.if_then_else(part.ok, at, -1 - self.place_in(other, unit, n))
+
+    def other(self, part: Copied) -> tuple[Buffer, list[Expr]] | None:
+        """Where a unit is else; None if it is filled, or always a copy of the same tensor."""
+        return part.other if self.merges else None
+
+    def place_in(self, source: tuple[Buffer, list[Expr]], unit: Expr, n: int) -> Expr:
+        """Where a unit is in a tensor, in units."""
         buf, at = source
         lead = len(at) - self.axes
         row: Expr = T.const(0)
@@ -161,6 +180,9 @@ class _Rows:
     def load(self, part: Copied, at: Expr, n: int) -> Expr:
         """A unit's value."""
         value = T.load_vector(part.source[0], at * n, n)
+        other = self.other(part)
+        if other is not None:
+            return T.if_then_else(at >= 0, value, T.load_vector(other[0], (-1 - at) * n, n))
         return value if part.ok is None else T.if_then_else(part.ok, value, T.broadcast(part.fill, n))
 
     def filled(self, unit: list[Expr], part: Copied, at: Expr, n: int) -> Stmt:

@@ -43,27 +43,32 @@ class Elements:
     name = "elements"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
-        if not isinstance(nest, MapNest) or not nest.shape or nest.dtype.kind == "b" or nest.cost > MOST_COST:
-            return None
-        inner = guarded(ctx, nest)
-        ahead = _ahead(nest, inner)
-        if not ahead or T.divides(element_of(nest)(some_cell(nest.shape))):
-            return None
-        extent, one_axis = nest.shape[-1], all(d == 1 for d in nest.shape[:-1])
+        kernels = neighbours(nest, guarded(ctx, nest)) if isinstance(nest, MapNest) else None
+        return None if kernels is None else checked(nest, kernels)
 
-        def cells(access: int) -> int:
-            """How many a thread takes at once, of accesses of at most so many bytes."""
-            most = min([MOST_CELLS, *(access // x for x in (nest.dtype.itemsize, *(a.nbytes for a in ahead)))])
-            return max(math.gcd(most, extent) if isinstance(extent, int) and not one_axis else most, 1)
 
-        if cells(int(ACCESS.default)) * max(a.each for a in ahead) < 2:
-            return None
-        n = cells(int(inner.choose(ACCESS)))
-        kernels = _Cells(nest, inner, ahead, n, one_axis).kernels()
-        if n == 1 or one_axis or isinstance(extent, int):
-            return checked(nest, kernels)
-        single = fill_cells(inner, nest.out, nest.shape, element_of(nest), tests(nest, inner))
-        return checked(nest, T.if_(T.floormod(inner.sizes(extent), T.const(n)) == 0, kernels, single))
+def neighbours(nest: MapNest, ctx: Context) -> Stmt | None:
+    """The kernels of a map of which a thread takes neighbouring cells; None for a map that gains nothing by it."""
+    if not nest.shape or nest.dtype.kind == "b" or nest.cost > MOST_COST:
+        return None
+    ahead = _ahead(nest, ctx)
+    if not ahead or T.divides(element_of(nest)(some_cell(nest.shape))):
+        return None
+    extent, one_axis = nest.shape[-1], all(d == 1 for d in nest.shape[:-1])
+
+    def cells(access: int) -> int:
+        """How many a thread takes at once, of accesses of at most so many bytes."""
+        most = min([MOST_CELLS, *(access // x for x in (nest.dtype.itemsize, *(a.nbytes for a in ahead)))])
+        return max(math.gcd(most, extent) if isinstance(extent, int) and not one_axis else most, 1)
+
+    if cells(int(ACCESS.default)) * max(a.each for a in ahead) < 2:
+        return None
+    n = cells(int(ctx.choose(ACCESS)))
+    kernels = _Cells(nest, ctx, ahead, n, one_axis).kernels()
+    if n == 1 or one_axis or isinstance(extent, int):
+        return kernels
+    single = fill_cells(ctx, nest.out, nest.shape, element_of(nest), tests(nest, ctx))
+    return T.if_(T.floormod(ctx.sizes(extent), T.const(n)) == 0, kernels, single)
 
 
 @dataclass(frozen=True, slots=True)

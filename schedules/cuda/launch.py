@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Shape, product
+from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.cuda.choices import BLOCK
 from gscompile.schedules.cuda.numbers import THREADS_PER_BLOCK, most_blocks
@@ -40,13 +40,18 @@ def over(ctx: Context, shape: Shape, body: Body) -> Stmt:
 def by_width(ctx: Context, shape: Shape, kernel: Callable[[bool], Stmt]) -> Stmt:
     """The kernel for a box, with narrow numbers or without, or both of them and a choice."""
     known = product(shape)
-    if isinstance(known, int):
-        return kernel(known <= MOST_NARROW and ctx.target.index_bits != 64)
-    if ctx.target.index_bits is not None:
-        return kernel(ctx.target.index_bits == 32)
-    if not _divides(shape):
+    if not isinstance(known, int) and ctx.target.index_bits is None and not _divides(shape):
         return kernel(False)
-    return T.if_(ctx.sizes(known) <= MOST_NARROW, kernel(True), kernel(False))
+    return by_count(ctx, known, kernel)
+
+
+def by_count(ctx: Context, count: Dim, make: Callable[[bool], Stmt]) -> Stmt:
+    """What is made for numbers up to a count that are narrow, or for others, or both and a choice."""
+    if isinstance(count, int):
+        return make(count <= MOST_NARROW and ctx.target.index_bits != 64)
+    if ctx.target.index_bits is not None:
+        return make(ctx.target.index_bits == 32)
+    return T.if_(ctx.sizes(count) <= MOST_NARROW, make(True), make(False))
 
 
 def _divides(shape: Shape) -> bool:

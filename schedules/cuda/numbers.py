@@ -48,6 +48,12 @@ SCAN_BLOCK = 256
 SCAN_ROWS = 16384
 """Rows of a scan that fill a GPU without cutting any."""
 
+POINT_BYTES = 40
+"""Of memory, for a point that reads its index and looks for something at its place: 8, and a sector of 32."""
+
+LAUNCH_BYTES = 8 << 20
+"""Of memory, that move in the 2 us of a launch, at 4.2 TB/s."""
+
 # -- of the GPU: its multiprocessors, of which each holds 2,048 threads, 8 thread blocks
 
 

@@ -3,7 +3,7 @@
 All start by copying base to the output (skipped in place) and differ in how points that meet in a cell are kept apart:
 
 * ``Direct``: ``unique=True`` promises that they do not meet.
-* ``LastWriter`` (update): first the last point of each cell is found with an atomic maximum, then only that point writes.
+* ``LastWriter`` (update): the last point of each cell is found first; see :mod:`gscompile.schedules.cuda.last_writer`.
 * ``Ordered`` (``deterministic=True``, where floats would round differently in another order): a thread owns cells and takes
   their points in row-major order, as on llvm.
 * ``Atomics``: the fast path; exact for integers and for min and max, in no fixed order for sums of floats.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords
-from gscompile.ir.index_map import Place, Window
+from gscompile.ir.index_map import Window
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
@@ -28,10 +28,11 @@ from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.map import fill_cells
 from gscompile.schedules.cuda.matched import combined
-from gscompile.schedules.cuda.points import Point, extents, over_cells, over_points, slice_axes, slice_of, slice_shape
+from gscompile.schedules.cuda.owners import Owners
+from gscompile.schedules.cuda.points import Point, over_cells, over_points, slice_axes, slice_of, slice_shape
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.vectors import store_run, vector_length
-from gscompile.schedules.loops import ravel, storage
+from gscompile.schedules.loops import storage
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import is_run, some_cell
 
@@ -119,47 +120,6 @@ class Direct:
         return checked(nest, T.seq(base, over_points(nest, ctx, put)))
 
 
-class LastWriter:
-    """``update``: the point that comes last in row-major order wins, in whatever order threads run.
-
-    An atomic maximum of the points' numbers finds that point; neighbours that always meet the same points share it.
-    """
-
-    name = "last-writer"
-
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
-        if not isinstance(nest, ScatterNest) or not nest.op.reduction.replaces:
-            return None
-        ctx = guarded(ctx, nest)
-        claim, wins = claimed(nest, ctx, "max")
-        same = slice_axes(nest)[-1:] != list(nest.op.addressing.map.layout[-1:])
-        return checked(nest, T.seq(copy_base(nest, ctx, nest.out, nest.dtype), claim, move(nest, ctx, wins, same)))
-
-
-def claimed(nest: ScatterNest, ctx: Context, pick: str) -> tuple[Stmt, Callable[[Point], Expr]]:
-    """Give each slice of the output to the first (``min``) or last (``max``) of the points that hit it.
-
-    Returns:
-        what finds the owners, and whether a point is one.
-    """
-    m, shape, axes = nest.op.addressing.map, slice_shape(nest), slice_axes(nest)
-    owner = ctx.workspace(f"{nest.name}_owner", shape, DTYPES["int64"])
-    nobody = T.const(-1 if pick == "max" else T.INT64_MAX)
-    box = extents(nest, axes)
-
-    def owns(p: Point) -> Expr:
-        coords: dict[Place, Expr] = {("index", j): c for j, c in zip(m.grid_axes, p.grid, strict=True)}
-        coords |= {("window", w): c for w, c in enumerate(p.window)}
-        number = ravel([coords[a] for a in axes], box, ctx.sizes)
-        return T.load(owner, *slice_of(nest, p.cell)) == number
-
-    find = T.seq(
-        over_cells(ctx, shape, lambda c: T.store(owner, c, nobody)),
-        over_points(nest, ctx, lambda p: atomic(pick, owner, slice_of(nest, p.cell), p.number), axes),
-    )
-    return find, owns
-
-
 class Atomics:
     """Any reduction; the totals are the output itself where its dtype has atomics, else a wider scratch tensor.
 
@@ -211,9 +171,10 @@ class AtomicScatter:
         """What sets the totals where they do not begin with base, and the points."""
         nest, ctx, op = self.nest, self.ctx, self.nest.op
         if not op.include_self and not op.reduction.commutative:  # the first point is what the others are taken from
-            claim, first = claimed(nest, ctx, "min")
-            begin = over_points(nest, ctx, lambda p: T.if_(first(p), T.store(self.totals, p.cell, self.value(p))))
-            return T.seq(claim, begin), over_points(nest, ctx, lambda p: T.if_(T.not_(first(p)), self.add(p)))
+            first = Owners.of(nest, ctx, "min")
+            begin = over_points(nest, ctx, lambda p: T.if_(first.owns(p), T.store(self.totals, p.cell, self.value(p))))
+            others = over_points(nest, ctx, lambda p: T.if_(T.not_(first.owns(p)), self.add(p)))
+            return T.seq(first.found(), begin), others
         return None if op.include_self else over_points(nest, ctx, self.reset), self.all_added()
 
     def all_added(self) -> Stmt:
