@@ -6,7 +6,7 @@ emulation of kernels on the CPU replaces each call with the plain operation, thr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
 from gscompile.ir.ops.elementwise import POINTWISE
@@ -144,6 +144,71 @@ def matched(op: str, buf: Buffer, cell: Expr, value: Expr) -> Stmt:
     )
     start = T.address_of(buf, *(T.const(0) for _ in T.extents(buf)))
     return T.evaluate(T.device_call(name, start, cell, value, source=source))
+
+
+def in_order(op: str, buf: Buffer, cell: Expr, value: Expr, run: Sequence[Buffer], width: int) -> Stmt:
+    """A round of a warp over points whose cells are in order: runs that end are combined with memory, the others go on.
+
+    The lanes have 32 points that follow each other, in columns: the next of a lane's column is ``width`` points further, in this
+    round or the next one.  The first run of a column takes an atomic, as the warp before this one may have a part of it; the
+    others are this warp's.  All 32 lanes must be there.
+
+    Args:
+        op: a row of :data:`MERGE`.
+        buf: the cells.
+        cell: the row-major number of this lane's, negative for none: that ends no run.
+        value: what it brings; where there is no cell, what leaves a total as it is.
+        run: of the round before: this lane's cell, int64, -1 at first; the total of its run so far, at first what leaves others
+            as they are; and, uint32 and the same in all lanes, in whose columns a run has ended, 0 at first.
+        width: columns, below 32.
+    """
+    dtype = DTYPES[T.dtype_of(value)]
+    name = f"gs_in_order_{op}_{dtype.name}_{width}"
+    c = C_TYPES[dtype.name] if dtype.is_float or op in ("min", "max") else word(dtype)
+    column = sum(1 << k for k in range(0, 32, width))
+    source = (
+        f"__device__ __forceinline__ void {name}({_pointer(dtype)}* p, int64_t cell, {C_TYPES[dtype.name]} v, "
+        f"int64_t* run, {_pointer(dtype)}* sum, unsigned int* ended) {{\n"
+        f"  const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32, first = lane % {width}, last = first + {32 - width};\n"
+        f"  const unsigned int upto = {column}u << first & all >> (31 - lane);\n"
+        f"  const bool over = lane >= {32 - width};  // the column goes on in the next round\n"
+        f"  unsigned int here = __ballot_sync(all, cell >= 0);\n"
+        f"  if (here != all) {{  // a point without a cell is taken as one of the run before it\n"
+        f"    int64_t carried = __shfl_sync(all, *run, last);\n"
+        f"    here &= upto;\n"
+        f"    cell = __shfl_sync(all, cell, here ? 31 - __clz(here) : lane);\n"
+        f"    if (!here) cell = carried;\n"
+        f"  }}\n"
+        f"  int64_t before = __shfl_sync(all, over ? *run : cell, (lane + {32 - width}) % 32);\n"
+        f"  {c} x = ({c})v, carry = __shfl_sync(all, ({c})*sum, last);\n"
+        f"  unsigned int heads = __ballot_sync(all, cell != before && before >= 0), mine = heads & upto;\n"
+        f"  if (lane < {width} && !mine) {{\n"
+        f"    {c} a = carry, b = x;\n"
+        f"    x = {MERGE[op]};\n"
+        f"  }}\n"
+        f"  int reach = lane + __clz(mine | 1u << first) - 31;\n"
+        f"  for (int step = {width}; step < 32; step *= 2) {{\n"
+        f"    {c} a = __shfl_up_sync(all, x, step), b = x;\n"
+        f"    if (step <= reach) x = {MERGE[op]};\n"
+        f"  }}\n"
+        f"  bool later = mine || *ended >> last & 1;\n"
+        f"  if (heads >> (lane + {width}) % 32 & 1) {{\n"
+        f"    p += over ? *run : cell;\n"
+        f"    v = over ? *sum : ({C_TYPES[dtype.name]})x;\n"
+        f"    if (over ? *ended >> lane & 1 : later) {{\n"
+        f"      {c} a = ({c})*p, b = ({c})v;\n"
+        f"      *p = {MERGE[op]};\n"
+        f"    }} else {{\n"
+        f"      {native(op, dtype) or swap_loop(op, dtype)}\n"
+        f"    }}\n"
+        f"  }}\n"
+        f"  *run = cell;\n"
+        f"  *sum = x;\n"
+        f"  *ended = __ballot_sync(all, later);\n}}\n"
+    )
+    start = T.address_of(buf, *(T.const(0) for _ in T.extents(buf)))
+    state = [T.address_of(r, T.const(0)) for r in run]
+    return T.evaluate(T.device_call(name, start, cell, value, *state, source=source))
 
 
 def add_vector(buf: Buffer, at: list[Expr], values: Buffer, n: int, begin: int = 0) -> Stmt:

@@ -53,29 +53,56 @@ def combined(
         return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p)), axes)
     box = extents(nest, axes)
     count = ctx.sizes(product(box))
-    underway = ctx.choose(UNDERWAY)
-    each = WARP * underway
+    each = WARP * ctx.choose(UNDERWAY)
 
     def kernel(narrow: bool) -> Stmt:
         def warp(group: Group, number: list[Expr]) -> Stmt:
+            def meet(cells: list[Expr], values: list[Expr]) -> Stmt:
+                return T.seq(*(matched(op, total, x, y) for x, y in zip(cells, values, strict=True)))
+
             first = number[0] * each + T.int64(group.lane)
-            points = []
-            for n in [first + WARP * k for k in range(underway)]:
-                at = coordinates(ctx, T.cast("int32", n) if narrow else n, box)
-                points.append(placed(nest, ctx, axes, at, n, n < count, lambda p: ravel(cell(p), shape, ctx.sizes)))
-
-            def read(cells: list[Expr]) -> Stmt:
-                zero = T.const(0, T.element_dtype(total))
-                values = [T.if_then_else(x >= 0, value(p.point), zero) for x, p in zip(cells, points, strict=True)]
-                return T.lets(
-                    "v", values, lambda v: T.seq(*(matched(op, total, x, y) for x, y in zip(cells, v, strict=True)))
-                )
-
-            return T.seq(*(p.test for p in points), T.registers("cell", [p.cell for p in points], read))
+            zero = T.const(0, T.element_dtype(total))
+            return read_ahead(
+                nest, ctx, axes, first, narrow, lambda p: ravel(cell(p), shape, ctx.sizes), value, zero, meet
+            )
 
         return groups(ctx, T.quotient(count + (each - 1), T.const(each)), WARP, warp)
 
     return by_width(ctx, box, kernel)
+
+
+def read_ahead(
+    nest: ScatterNest,
+    ctx: Context,
+    axes: Sequence[Place],
+    first: Expr,
+    narrow: bool,
+    place: Callable[[Point], Expr],
+    value: Callable[[Point], Expr],
+    otherwise: Expr,
+    use: Callable[[list[Expr], list[Expr]], Stmt],
+) -> Stmt:
+    """What a lane of a warp does with :data:`UNDERWAY` points, 32 apart: it reads all of them first.
+
+    Args:
+        first: the number of the first one among those of the axes.
+        narrow: their coordinates are found with 32 bits.
+        place: a point -> its cell's number.
+        otherwise: the value of a point that takes no part, or is none.
+        use: (their cells' numbers, negative for none, and their values) -> what becomes of these.
+    """
+    box = extents(nest, axes)
+    count = ctx.sizes(product(box))
+    points = []
+    for n in [first + WARP * k for k in range(ctx.choose(UNDERWAY))]:
+        at = coordinates(ctx, T.cast("int32", n) if narrow else n, box)
+        points.append(placed(nest, ctx, axes, at, n, n < count, place))
+
+    def read(cells: list[Expr]) -> Stmt:
+        values = [T.if_then_else(x >= 0, value(p.point), otherwise) for x, p in zip(cells, points, strict=True)]
+        return T.lets("v", values, lambda v: use(cells, v))
+
+    return T.seq(*(p.test for p in points), T.registers("cell", [p.cell for p in points], read))
 
 
 def _apart(nest: ScatterNest, axes: Sequence[Place]) -> bool:

@@ -21,6 +21,9 @@ POINTS_PER_CELL = 2
 """Points that a block has at least for each of its cells: what it adds to global memory is half of them at most, and lies side by
 side."""
 
+SECTOR = 32
+"""Bytes that memory moves at least: of shorter rows a warp takes whole sectors, instead of each thread a column."""
+
 FOLD_PART = 4096
 """Elements that a block folds at least, 16 by each thread, before its fold is cut into parts."""
 
@@ -68,5 +71,5 @@ def most_blocks(target: Target) -> int:
 
 
 def fold_threads(target: Target) -> int:
-    """Threads that fold columns: half of what the GPU holds; where there are fewer columns, parts of them."""
+    """Threads that fold columns or take stretches of points: half of what the GPU holds; where these are fewer, parts of them."""
     return 1024 * target.multiprocessors

@@ -25,6 +25,7 @@ from gscompile.schedules.cuda.choices import STRETCH
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.scatter import AtomicScatter
+from gscompile.schedules.cuda.sorted_elements import counted, in_runs
 from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.loops import by_number
 from gscompile.schedules.rule import Checked, Context
@@ -38,10 +39,7 @@ class SortedRows:
     name = "sorted-rows"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
-        if not isinstance(nest, ScatterNest) or not nest.op.sorted or nest.op.overlapping:
-            return None
-        r = nest.op.reduction
-        if r.arity > 1 or r.function is None or not (r.associative and r.commutative):
+        if not isinstance(nest, ScatterNest) or not in_runs(nest):
             return None
         s = _Scatter.of(nest, guarded(ctx, nest))
         return None if s.stretches is None else checked(nest, s.statement())
@@ -59,6 +57,9 @@ class _Scatter(AtomicScatter):
     def all_added(self) -> Stmt:
         assert self.stretches is not None
         return self.stretches.statement()
+
+    def all_counted(self, counts: Buffer) -> Stmt:
+        return counted(self, counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.schedules.cuda import copies
+from gscompile.schedules.cuda import copies, sorted_elements
 from tests.cuda import CudaError, cpu_compiler, on_cpu
 from tests.cuda.counters import Launch, counted
 
@@ -162,6 +162,74 @@ def test_sorted_rows_take_two_atomics_of_a_stretch(tmp_path: Path, spread: int) 
     plain = [s for s in adds.sites if s.access == "write" and not s.shared]
     assert sum(s.lanes for s in plain) == sum(max(c - 2, 0) for c in cells) * width // 4
     assert all(s.size == 16 for s in plain)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("spread", [1, 9, 1900])
+@pytest.mark.parametrize("rounds", [4, 16])
+def test_sorted_elements_take_two_atomics_of_a_stretch(
+    tmp_path: Path, width: int, spread: int, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each column, for its first and last run; the others are read and written, whatever lies between points of a cell."""
+    monkeypatch.setattr(sorted_elements, "fold_threads", lambda target: 1 if rounds == 16 else 1 << 20)
+    n, k, each = 2000, 3001, 32 * rounds
+    rng = np.random.default_rng(11)
+    i = np.sort(rng.integers(0, spread, k))
+    i[rng.random(k) < 0.2] = n
+    v = rng.integers(-9, 9, (k, width)).astype("float32")
+    want = np.zeros((n, width), "float32")
+    np.add.at(want, i[i < n], v[i < n])
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, at = b.input("x", ("n", width), "float32"), b.input("i", ("k",), "int64")
+        return b.put(x, at, b.input("v", ("k", width), "float32"), reduction="add", bounds="fill", sorted=True)
+
+    found = launches(tmp_path, declare, want, np.zeros((n, width), "float32"), i, v)
+    cells = (i[:, None] * width + np.arange(width)).ravel()
+    cells[np.repeat(i == n, width)] = -1
+    stretches = [cells[s : s + each] for s in range(0, len(cells), each)]
+    columns = [np.unique(s[q::width][s[q::width] >= 0]) for s in stretches for q in range(width)]
+    assert atomics(found) == sum(min(len(c), 2) for c in columns)
+    (adds,) = (a for a in found if atomics([a]))
+    plain = [s for s in adds.sites if s.access == "write" and not s.shared]
+    assert sum(s.lanes for s in plain) == sum(max(len(c) - 2, 0) for c in columns)
+    reads = [s for s in adds.sites if s.buffer in ("i_ptr", "v_ptr") and s.lanes]
+    assert all(s.used > 0.97 or s.buffer == "v_ptr" for s in reads)  # of dropped points no value is read
+    assert sum(s.requests for s in reads) == 2 * -(-k * width // 32)
+
+
+def test_a_mean_of_sorted_rows_counts_without_atomics_but_for_ends(tmp_path: Path) -> None:
+    n, k = 50, 900
+    i = np.sort(np.random.default_rng(12).integers(0, n, k))
+    v = np.random.default_rng(13).integers(-9, 9, (k, 8)).astype("float32")
+    want = np.zeros((n, 8), "float32")
+    np.add.at(want, i, v)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, at = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64")
+        return b.put(x, at, b.input("v", ("k", 8), "float32"), reduction="mean", include_self=False, sorted=True)
+
+    found = launches(
+        tmp_path, declare, want / np.maximum(np.bincount(i, minlength=n), 1)[:, None], np.zeros((n, 8), "float32"), i, v
+    )
+    counts = [a for a in found if atomics([a]) and not any(s.buffer == "v_ptr" for s in a.sites)]
+    assert atomics(counts) == sum(min(len(np.unique(i[s : s + 128])), 2) for s in range(0, k, 128))
+
+
+def test_a_broken_promise_of_sorted_elements(tmp_path: Path) -> None:
+    """Warps race for cells, and do nothing else."""
+    b = gs.Builder("broken")
+    x, at, values = b.input("x", ("n",), "float32"), b.input("i", ("k",), "int64"), b.input("v", ("k",), "float32")
+    b.output(b.put(x, at, values, reduction="add", sorted=True))
+    ((module, _),) = on_cpu([b], tmp_path)
+    i = np.random.default_rng(14).integers(0, 60, 500) * 3
+    data, v = np.full(300, 7, "float32"), np.ones(500, "float32")
+    with pytest.raises(CudaError, match="race"):
+        module(data, i, v)
+    with counted():
+        got = module(data, i, v)
+    others = np.setdiff1d(np.arange(300), i)
+    assert (got[others] == 7).all() and ((got[i] >= 8) & (got[i] <= 7 + 500)).all()
 
 
 def test_a_broken_promise_of_sorted_rows(tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ SCATTERS: dict[str, tuple[Sequence[str], Sequence[str], Callable[..., gs.Value]]
     "ordered": (("add", "mean", "mul"), ("float32", "float16", "float64"), _put(8, deterministic=True)),
     "privatised": (("add", "max", "mean"), DTYPES, _put(None)),
     "atomics": (("add", "max", "mean", "sub", "mul"), DTYPES, _put(8)),
-    "sorted-rows": (("add", "max", "mean", "mul"), DTYPES, _put(8, sorted=True)),
+    "sorted-elements": (("add", "max", "mean", "mul"), DTYPES, _put(None, sorted=True)),
+    "sorted-rows": (("add", "max", "mean", "mul"), DTYPES, _put(32, sorted=True)),
 }
 
 

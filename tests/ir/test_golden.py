@@ -56,6 +56,9 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "ordered_add": lambda b: b.put(
         table(b), index(b, "k"), source(b, "k", 8), reduction="add", bounds="trust", deterministic=True
     ),
+    "sorted_sums": lambda b: b.put(
+        b.input("x", ("n",), "float32"), index(b, "k"), source(b, "k"), reduction="add", bounds="fill", sorted=True
+    ),
     "message_passing": message_passing,
     "sum_rows": lambda b: b.sum(table(b), 1),
     "cumsum_rows": lambda b: b.cumsum(table(b), 0),

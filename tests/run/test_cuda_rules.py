@@ -31,9 +31,9 @@ from tests import cuda, oracle
 from tests.cases import index_palette, numpy_dtype, random_data
 from tests.oracle import Array, assert_same
 
-SCATTERS = {"direct", "last-writer", "ordered", "atomics", "privatised", "sorted-rows"}
+SCATTERS = {"direct", "last-writer", "ordered", "atomics", "privatised", "sorted-rows", "sorted-elements"}
 # rules by which threads wait for each other, and what the emulation, which cannot do that, has in their place
-TOGETHER = {"fold-rows": None, "privatised": "atomics"}
+TOGETHER = {"fold-rows": None, "sorted-elements": None, "privatised": "atomics"}
 RULES = {"copies", "elements", "cells", "folds", "fold-columns", *TOGETHER, *SCATTERS}
 PRIVATE = {"elements", "cells", "slices", "halves"}  # layouts of few cells, or where a call may have few
 
@@ -462,17 +462,68 @@ def sorted_rows(dtype: str, reduction: str, width: int, *, bounds: str = "raise"
     case(what, "sorted-rows", declare, *runs, exact=reduction != "mean")
 
 
-for width in (6, 5):
+for width in (10, 9):
     sorted_rows("float32", "add", width)
 for bounds in ("fill", "clip", "trust"):
     sorted_rows("float32", "add", 4, bounds=bounds)
 for dtype in ("bool", "int8", "float16", "bfloat16", "float64"):
-    sorted_rows(dtype, "add", 4)
+    sorted_rows(dtype, "add", 32)
 sorted_rows("int64", "mean", 4, include_self=False)
 sorted_rows("float32", "mean", 8, bounds="fill")
-sorted_rows("uint64", "xor", 2)
-sorted_rows("uint16", "max", 3, bounds="fill")
-sorted_rows("int32", "min", 4, include_self=False, bounds="fill")
+sorted_rows("uint64", "xor", 4)
+sorted_rows("uint16", "max", 19, bounds="fill")
+sorted_rows("int32", "min", 8, include_self=False, bounds="fill")
+
+
+# layout -> shapes of data, index and src for n cells and k points, the axis that is indexed, the oracle's map, the operator
+ORDERED: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
+    "elements": lambda n, k: ((n,), (k,), (k,), 0, oracle.take_map, "put"),
+    "threes": lambda n, k: ((n, 3), (k,), (k, 3), 0, oracle.take_map, "put"),
+    "sevens": lambda n, k: ((n, 7), (k,), (k, 7), 0, oracle.take_map, "put"),
+    "grid": lambda n, k: ((n,), (k, 5), (k, 5), 0, oracle.take_map, "put"),
+    "columns": lambda n, k: ((6, n), (k,), (6, k), 1, oracle.take_map, "put"),
+    "batches": lambda n, k: ((6, n), (6, k), (6, k), 1, oracle.element_map, "scatter"),
+    "shared": lambda n, k: ((n, 5), (k, 5), (k, 5), 0, oracle.element_map, "scatter"),
+}
+
+
+def sorted_elements(
+    layout: str, dtype: str = "int32", reduction: str = "add", *, bounds: str = "raise", **options: Any
+) -> None:
+    """Elements, and rows shorter than a sector, whose indices are sorted."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        data, index, src, axis, _, call = ORDERED[layout]("n", "k")
+        given = b.input("x", data, dtype), b.input("i", index, "int64"), b.input("v", src, dtype), axis
+        how = {"reduction": reduction, "bounds": bounds, "negative": False, "sorted": True, **options}
+        value: gs.Value = getattr(b, call)(*given, **how)
+        return value
+
+    def run(n: int, k: int, spread: int) -> Any:
+        data_shape, index_shape, src_shape, axis, of, _ = ORDERED[layout](n, k)
+        data, v = (rng(s).integers(0, 5, x).astype(numpy_dtype(dtype)) for s, x in ((n, data_shape), (2, src_shape)))
+        along = {"batches": 1, "shared": 0}.get(layout)  # else in all of the index's order
+        index = np.sort(rng(k).integers(0, spread, index_shape), along)
+        index = (index if along is not None else np.sort(index, None).reshape(index_shape)) * (n // spread)
+        if bounds == "fill":
+            index[rng(k).random(index_shape) < 0.3] = rng(k).choice([-1, n, 1 << 62, -(1 << 62)])
+        how = {"reduction": reduction, "bounds": bounds, "negative": False, **options}
+        return (data, index, v), oracle.scatter_ref(data, index, v, of(data.shape, index.shape, axis), **how)
+
+    what = "_".join(str(v) for v in ("sorted", layout, dtype, reduction, bounds, *options.values()))
+    runs = [run(700, 333, 40), run(600, 300, 300), run(40, 64, 1), run(40, 17, 2), run(9, 1, 9), run(9, 0, 9)]
+    case(what, "sorted-elements", declare, *runs, exact=reduction != "mean")
+
+
+for layout in ORDERED:
+    sorted_elements(layout, "float32", bounds="fill")
+    sorted_elements(layout, "int16", "max")
+for dtype in ("bool", "uint8", "float16", "bfloat16", "float64"):
+    sorted_elements("elements", dtype, "add", bounds="fill")
+sorted_elements("elements", "float32", "mean", bounds="fill", include_self=False)
+sorted_elements("threes", "int32", "mean")
+sorted_elements("elements", "uint64", "xor", bounds="clip")
+sorted_elements("elements", "float32", "min", bounds="trust", include_self=False)
 
 NAMES = [c.name for c in CASES]
 
