@@ -14,6 +14,9 @@
  * that spin.  So each launch measures how much of its threads' time their tasks ran: what is lost to threads that sleep, come late, or
  * are kept from running.  The pool is kept that loses less; see gs_learn.  Another library's threads are tried only while some of the
  * process's run that are none of ours: threads that sleep cannot have kept ours from running, and each would have to be woken up.
+ *
+ * Where threads of others spin on every core, a task that one of ours has begun waits there for a core, up to some milliseconds, and
+ * the launch with it.  A short loop is then done sooner by the calling thread alone; see gs_weigh.
  */
 #ifndef GSCOMPILE_LAUNCH_H
 #define GSCOMPILE_LAUNCH_H
@@ -124,9 +127,12 @@ static int gs_step(GsJob *job) {
     return 1;
 }
 
-static void gs_work(GsJob *job) {
+/* Runs tasks until there are none left; how many it ran. */
+static int gs_work(GsJob *job) {
+    int ran = 0;
     while (gs_step(job))
-        ;
+        ++ran;
+    return ran;
 }
 
 /* -- the own pool ----------------------------------------------------------------------------------------------------------- */
@@ -284,7 +290,64 @@ static void gs_start_helper(void) {
     pthread_attr_destroy(&attributes);
 }
 
-static void gs_run_own(GsJob *job) {
+/* Loops, by their code and tasks: whether the calling thread alone is faster than with helpers.  Loops may share an entry. */
+typedef struct {
+    atomic_int loss;        /* 1000 where launches with helpers take twice as long as alone: a moving average */
+    atomic_int alone;       /* launches before helpers are asked again */
+    atomic_int next_alone;  /* as many the next time; 0 for FIRST_ALONE */
+} GsLoop;
+
+enum {
+    LOOPS_BITS = 8,
+    MUCH_LOSS = 600,   /* from which the calling thread goes on alone: two bad launches, since one may be an accident */
+    MOST_LOSS = 2000,  /* of one launch */
+    AFTER_ALONE = 300, /* so that one bad launch is enough then */
+    FIRST_ALONE = 16,  /* launches, doubled by each time that helpers are no better after it */
+    MOST_ALONE = 256
+};
+
+static GsLoop gs_loops[1 << LOOPS_BITS];
+
+static GsLoop *gs_loop(GsBody body, int32_t tasks) {
+    uint64_t key = (uint64_t)(uintptr_t)body ^ ((uint64_t)(uint32_t)tasks << 48);
+    return &gs_loops[(key * 0x9E3779B97F4A7C15u) >> (64 - LOOPS_BITS)];
+}
+
+/* Whether the calling thread is to do this launch alone. */
+static int gs_goes_alone(GsLoop *loop) {
+    int left = atomic_load_explicit(&loop->alone, memory_order_relaxed);
+    if (left > 0)
+        atomic_store_explicit(&loop->alone, left - 1, memory_order_relaxed);
+    return left > 0;
+}
+
+/* After a launch with helpers that took so many nanoseconds, of which the calling thread ran tasks for own; it would have taken
+ * alone. */
+static void gs_weigh(GsLoop *loop, int64_t whole, int64_t own, int ran, int tasks) {
+    if (ran == 0 || own <= 0)
+        return;
+    int64_t alone = own / ran * tasks, lost = alone > 0 ? (whole - alone) * 1000 / alone : 0;
+    int loss = atomic_load_explicit(&loop->loss, memory_order_relaxed);
+    loss += ((int)(lost < MOST_LOSS ? lost : MOST_LOSS) - loss) / 4;
+    if (loss >= MUCH_LOSS) {
+        int next = atomic_load_explicit(&loop->next_alone, memory_order_relaxed);
+        next = next == 0 ? FIRST_ALONE : next;
+        atomic_store_explicit(&loop->alone, next, memory_order_relaxed);
+        atomic_store_explicit(&loop->next_alone, next < MOST_ALONE ? 2 * next : next, memory_order_relaxed);
+        loss = AFTER_ALONE;
+    } else if (loss < 0)
+        atomic_store_explicit(&loop->next_alone, 0, memory_order_relaxed);
+    atomic_store_explicit(&loop->loss, loss, memory_order_relaxed);
+}
+
+/* Whether helpers were asked. */
+static int gs_run_own(GsJob *job) {
+    GsLoop *loop = gs_loop(job->body, job->group.tasks);
+    if (gs_goes_alone(loop)) {
+        gs_work(job);
+        return 0;
+    }
+    int64_t begin = gs_clock(CLOCK_MONOTONIC);
     pthread_mutex_lock(&gs_own.lock);
     while (gs_own.started < gs_own.limit && gs_own.started < job->room)
         gs_start_helper();
@@ -301,7 +364,9 @@ static void gs_run_own(GsJob *job) {
         pthread_cond_signal(&gs_own.job);
     gs_unplace(&placed);
 
-    gs_work(job);
+    int64_t ready = gs_clock(CLOCK_MONOTONIC);
+    int ran = gs_work(job);
+    int64_t own = gs_clock(CLOCK_MONOTONIC) - ready;
 
     pthread_mutex_lock(&gs_own.lock);
     for (GsJob **at = &gs_own.first; *at != NULL; at = &(*at)->following)
@@ -320,6 +385,8 @@ static void gs_run_own(GsJob *job) {
         --gs_own.waiting;
         pthread_mutex_unlock(&gs_own.lock);
     }
+    gs_weigh(loop, gs_clock(CLOCK_MONOTONIC) - begin, own, ran, job->group.tasks);
+    return 1;
 }
 
 /* -- OpenMP ----------------------------------------------------------------------------------------------------------------- */
@@ -519,6 +586,7 @@ static int gs_launch(GsBody body, void *data, int tasks) {
     if (job.room <= 0 || gs_inside)
         gs_work(&job);
     else {
+        int shared = 1;
         job.measured = alternates;
         int64_t begin = alternates ? gs_clock(CLOCK_MONOTONIC) : 0;
         if (other) {
@@ -527,8 +595,8 @@ static int gs_launch(GsBody body, void *data, int tasks) {
             while (atomic_load(&job.finished) < wanted)
                 sched_yield();
         } else
-            gs_run_own(&job);
-        if (alternates) {
+            shared = gs_run_own(&job);
+        if (alternates && shared) {
             job.whole = gs_clock(CLOCK_MONOTONIC) - begin;
             gs_learn(&job, other);
         }

@@ -125,10 +125,72 @@ static void turns(void) {
     start_over();
 }
 
+/* Launches that take so many times as long with helpers as alone; how many until the calling thread is to go on alone. */
+static int until_alone(GsLoop *loop, int times, int most) {
+    for (int n = 1; n <= most; ++n) {
+        gs_weigh(loop, times * 10000, 4000, 2, 5);
+        if (atomic_load(&loop->alone) > 0)
+            return n;
+    }
+    return 0;
+}
+
+static int launches_alone(GsLoop *loop) {
+    int n = 0;
+    while (gs_goes_alone(loop))
+        ++n;
+    return n;
+}
+
+static void loops(void) {
+    GsLoop *loop = gs_loop(body, 12);
+    assert(loop == gs_loop(body, 12) && loop != gs_loop(body, 13) && !gs_goes_alone(loop));
+    assert(until_alone(loop, 1, 1000) == 0);                                     /* helpers are of no use, but do no harm */
+    gs_weigh(loop, 1000000, 0, 0, 5);                                            /* the caller came too late to run a task */
+    assert(until_alone(loop, 100, 1) == 0 && until_alone(loop, 1, 100) == 0);    /* an accident */
+    assert(until_alone(loop, 100, 100) == 2);                                    /* no accident */
+    assert(launches_alone(loop) == FIRST_ALONE);
+    for (int wait = 2 * FIRST_ALONE; wait <= MOST_ALONE; wait *= 2)
+        assert(until_alone(loop, 100, 100) == 1 && launches_alone(loop) == wait); /* tried again, each time later */
+    assert(until_alone(loop, 100, 100) == 1 && launches_alone(loop) == MOST_ALONE);
+    assert(until_alone(loop, 0, 100) == 0);                                      /* they are good again */
+    assert(until_alone(loop, 100, 100) == 3 && launches_alone(loop) == FIRST_ALONE);
+}
+
+static pthread_t caller;
+static int slow(int task, GsGroup *group, void *tasks_of_others) {
+    (void)task, (void)group;
+    if (pthread_equal(pthread_self(), caller)) {
+        for (int64_t end = gs_clock(CLOCK_MONOTONIC) + 200000; gs_clock(CLOCK_MONOTONIC) < end;)
+            ;
+    } else {
+        atomic_fetch_add((atomic_int *)tasks_of_others, 1);
+        usleep(20000); /* as if it had lost its core */
+    }
+    return 0;
+}
+
+/* Helpers that hold a task for long are no longer asked; the tasks are still done. */
+static void held_up(void) {
+    atomic_int of_others = 0;
+    caller = pthread_self();
+    int most = 0, alone = 0;
+    for (int k = 0; k < 200 && alone < FIRST_ALONE; ++k) {
+        int before = atomic_load(&of_others);
+        gs_launch(NULL, NULL, 4);
+        assert(gs_launch(slow, &of_others, 0) == 0);
+        alone = atomic_load(&of_others) == before ? alone + 1 : 0;
+        most = k;
+    }
+    assert(alone == FIRST_ALONE && most < 150);
+}
+
 int main(void) {
     gs_threads = &threads;
     turns();
+    loops();
     gs_own.limit = 2;
+    held_up();
     pthread_atfork(NULL, NULL, gs_forked);
     static const GsPool other = {foreign, NULL, 0}, either = {foreign, NULL, 1};
     for (int way = 0; way < 3; ++way) {
