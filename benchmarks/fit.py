@@ -1,9 +1,11 @@
-"""Fits the llvm cost model to measurements: ``python benchmarks/fit.py benchmarks/results/NAME/ways.json``.
+"""Fits the llvm cost model to measurements: ``python benchmarks/fit.py benchmarks/results/*/ways.json``.
 
-Measures every way to scatter rows, to pick elements of columns, and to copy short rows, on grids of facts, unless the file holds
-that already (``--measure`` does it again, ``--measure copies`` one kind), and writes the least-squares fit to
-``schedules/llvm/fitted.py``, which ``ruff format`` then breaks into lines.  Six minutes on two cores; the machine should do
-nothing else.  Needs SciPy, which JAX brings (``pip install '.[bench]'``).
+``--measure FILE`` measures every way to scatter rows, to pick elements of columns, and to copy short rows, on grids of facts, on
+this machine (``--kind copies``: one of these, keeping what the file holds of the others): six minutes on two cores, which should
+do nothing else.  Each machine is fitted with the sizes of its own caches, by least squares, alone and together with the others.
+Of these fits the one goes to ``schedules/llvm/fitted.py`` that chooses best on all machines: the time of the way with the least
+estimate over that of the best way, on the geometric mean.  ``ruff format`` then breaks its lines.  Needs SciPy, which JAX brings
+(``pip install '.[bench]'``).
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ import numpy as np
 import gscompile as gs
 from gscompile.bench.machine import machine
 from gscompile.bench.timing import Timer, interleaved, timer
-from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
@@ -29,6 +30,7 @@ from gscompile.schedules.llvm.map import Rows
 from gscompile.schedules.llvm.numbers import MAX_CHUNKS, MIN_CHUNKS, POINTS_PER_CELL, VECTOR_CELLS
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
+from gscompile.schedules.rule import Target
 
 FITTED = Path(__file__).resolve().parent.parent / "schedules" / "llvm" / "fitted.py"
 RULES: dict[str, Callable[[], Any]] = {
@@ -195,9 +197,15 @@ def reached(nbytes: int, sizes: Sequence[int]) -> list[int]:
     return [min(nbytes // size, 1) for size in sizes]
 
 
-def features(way: str, case: Case, threads: int) -> list[float]:
+def machine_of(data: dict[str, Any]) -> Target:
+    """The machine that was measured."""
+    caches = {level: int(size.removesuffix("K")) << 10 for level, size in data["machine"]["caches"].items()}
+    return Target("llvm", 32, "", caches["L2"], caches["L3"], data["machine"]["cores"])
+
+
+def features(way: str, case: Case, threads: int, target: Target) -> list[float]:
     """What the coefficients of a way are multiplied by, in thousands of points."""
-    n, target, lines = case.points / 1e3, resolve("llvm").facts, -(-4 * case.row // 64)
+    n, lines = case.points / 1e3, -(-4 * case.row // 64)
     steps = reached(case.table_bytes, levels(target))
     brought = reached(4 * case.row * case.points, source_levels(target))
     each = [n, n * 4 * case.row / 64, *(n * s for s in steps), *(n * lines * s for s in steps + brought)]
@@ -213,9 +221,9 @@ def features(way: str, case: Case, threads: int) -> list[float]:
     return [*(x / min(threads, chunks) for x in each), clear, 2.0 * (threads > 1)]
 
 
-def picking_features(way: str, case: Picks, threads: int) -> list[float]:
+def picking_features(way: str, case: Picks, threads: int, target: Target) -> list[float]:
     """The same of a way to pick elements."""
-    target, n = resolve("llvm").facts, case.points / threads / 1e3
+    n = case.points / threads / 1e3
     steps = reached(case.table_bytes, levels(target))
     brought = [n * s for s in reached(4 * case.points, source_levels(target))]
     if way == "in place":
@@ -224,61 +232,99 @@ def picking_features(way: str, case: Picks, threads: int) -> list[float]:
     return [n, *(cells * s for s in steps), *brought, cells, float(threads > 1)]
 
 
-def copying_features(way: str, case: Short, threads: int) -> list[float]:
+def copying_features(way: str, case: Short, threads: int, target: Target) -> list[float]:
     """The same of a way to copy short rows."""
-    target, n = resolve("llvm").facts, case.points / threads / 1e3
+    n = case.points / threads / 1e3
     steps = reached(case.table_bytes, levels(target))
     each = [n, n * case.row_bytes / 64] + [n * min(case.width, VECTOR_CELLS)] * (way == "copied cells")
     return [*each, *(n * s for s in steps), float(threads > 1)]
 
 
-def fitted(way: str, data: dict[str, Any]) -> tuple[list[float], float]:
-    """Picoseconds, none negative, and the median error as a ratio."""
+FEATURES: dict[str, tuple[type[Any], Callable[..., list[float]], dict[str, Any]]] = {
+    "rows": (Case, features, RULES),
+    "picks": (Picks, picking_features, PICKING),
+    "copies": (Short, copying_features, COPYING),
+}
+
+
+def matrix(way: str, kind: str, data: dict[str, Any]) -> tuple[list[list[float]], list[int], list[float]]:
+    """Features of a machine's measurements of a way, the measurements' numbers, and milliseconds."""
+    case, found, _ = FEATURES[kind]
+    rows = [(k, row) for k, row in enumerate(data[kind]) if way in row["ms"]]
+    target = machine_of(data)
+    each = [found(way, case(*(row[f] for f in case._fields)), row["threads"], target) for _, row in rows]
+    return each, [k for k, _ in rows], [row["ms"][way] for _, row in rows]
+
+
+def fitted(way: str, kind: str, machines: Sequence[dict[str, Any]]) -> list[float]:
+    """Picoseconds, none negative."""
     from scipy.optimize import nnls
 
-    a, b = [], []
-    for row in data["picks" if way in PICKING else "copies" if way in COPYING else "rows"]:
-        if way in row["ms"]:
-            if way in PICKING:
-                found = picking_features(way, Picks(row["deep"], row["wide"], row["rows"]), row["threads"])
-            elif way in COPYING:
-                found = copying_features(way, Short(*(row[k] for k in Short._fields)), row["threads"])
-            else:
-                found = features(way, Case(row["row"], row["table_bytes"], row["points"]), row["threads"])
-            ms = row["ms"][way]
-            a.append([x / ms for x in found])  # relative errors
-            b.append(1.0)
+    found = [matrix(way, kind, data) for data in machines]
+    a = np.concatenate([np.array(x) / np.array(ms)[:, None] for x, _, ms in found])  # relative errors
     # features are thousands of points, times milliseconds: a coefficient of 1e-3 ms per 1000 points is 1000 ps
-    x, _ = nnls(np.array(a), np.array(b))
-    off = np.abs(np.log(np.array(a) @ x))
-    return [float(v) * 1e6 for v in x], float(np.exp(np.median(off)))
+    return [float(v) * 1e6 for v in nnls(a, np.ones(len(a)))[0]]
+
+
+def chosen(kind: str, numbers: dict[str, list[float]], data: dict[str, Any]) -> list[float]:
+    """How many times as long as the best way the one takes that is estimated to take least, where several were measured."""
+    estimates: list[dict[str, float]] = [{} for _ in data[kind]]
+    for way in FEATURES[kind][2]:
+        each, places, _ = matrix(way, kind, data)
+        for k, estimate in zip(places, np.array(each) @ numbers[way], strict=True):
+            estimates[k][way] = estimate
+    several = [(row["ms"], e) for row, e in zip(data[kind], estimates, strict=True) if len(e) > 1]
+    return [ms[min(e, key=e.__getitem__)] / min(ms.values()) for ms, e in several]
+
+
+def best_fit(kind: str, machines: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
+    """Of each way the numbers of the fit that chooses best."""
+    names = [data["machine"]["cpu"] for data in machines]
+    fits = [
+        ({way: fitted(way, kind, some) for way in FEATURES[kind][2]}, name) for some, name in _sets(machines, names)
+    ]
+    losses = []
+    for numbers, name in fits:
+        found = [np.array(chosen(kind, numbers, data)) for data in machines]
+        losses.append(float(np.mean([np.log(x).mean() for x in found])))
+        each = ", ".join(
+            f"{n} {np.exp(np.log(x).mean()):.3f} (95 %: {np.quantile(x, 0.95):.2f})"
+            for n, x in zip(names, found, strict=True)
+        )
+        print(f"{kind}, fitted to {name}: chosen / best on {each}")
+    return fits[int(np.argmin(losses))][0]
+
+
+def _sets(machines: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[Sequence[Any], str]]:
+    """Each machine, and all of them."""
+    yield from (([data], name) for data, name in zip(machines, names, strict=True))
+    if len(machines) > 1:
+        yield machines, "all"
 
 
 OTHERS = {"index scan": "scan", "privatised": "clear", "chunked": "clear", "packed": "cell"}
 
 
-def write(data: dict[str, Any]) -> None:
+def write(machines: Sequence[dict[str, Any]]) -> None:
     """Write the module of the fitted numbers."""
-    table, launches, target = {}, [], resolve("llvm").facts
-    for way in (*RULES, *PICKING, *COPYING):
-        found, off = fitted(way, data)
-        numbers = iter([round(v) for v in found])
-        times: dict[str, Any] = {"point": next(numbers)}
-        if way not in PICKING:
-            times["line"] = next(numbers)
-        if way == "copied cells":
-            times["cell"] = next(numbers)
-        lists = (("waits", levels), ("line waits", levels), ("source waits", source_levels))
-        for name, steps in lists if way in RULES else lists[:1] if way in COPYING else (lists[0], lists[2]):
-            times[name] = [next(numbers) for _ in steps(target)]
-        if way in OTHERS:
-            times[OTHERS[way]] = next(numbers)
-        if way in RULES and way != "in order":
-            launches.append(found[-1] * 1e3)
-        table[way] = times
-        print(f"{way}: off by {off:.2f} on the median: {times}")
+    table, launches, target = {}, [], machine_of(machines[0])
+    for kind in FEATURES:
+        for way, found in best_fit(kind, machines).items():
+            numbers = iter([round(v) for v in found])
+            times: dict[str, Any] = {"point": next(numbers)}
+            if kind != "picks":
+                times["line"] = next(numbers)
+            if way == "copied cells":
+                times["cell"] = next(numbers)
+            lists = (("waits", levels), ("line waits", levels), ("source waits", source_levels))
+            for name, steps in {"rows": lists, "picks": (lists[0], lists[2]), "copies": lists[:1]}[kind]:
+                times[name] = [next(numbers) for _ in steps(target)]
+            if way in OTHERS:
+                times[OTHERS[way]] = next(numbers)
+            if kind == "rows" and way != "in order":
+                launches.append(found[-1] * 1e3)
+            table[way] = times
     table["launch"] = {"point": round(max(launches))}
-    print("launches:", launches)
     body = "".join(f'    "{way}": {json.dumps(times)},\n' for way, times in table.items())
     head = FITTED.read_text().partition("TIMES: ")[0]
     FITTED.write_text(f"{head}TIMES: dict[str, dict[str, Any]] = {{\n{body}}}\n")
@@ -286,14 +332,14 @@ def write(data: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument(
-        "--measure", nargs="*", choices=KINDS, help="measure all kinds or some, even if the file is there"
-    )
+    parser.add_argument("data", type=Path, nargs="*", help="what was measured, of each machine")
+    parser.add_argument("--measure", type=Path, metavar="FILE", help="measure this machine")
+    parser.add_argument("--kind", choices=KINDS, help="of --measure; all by default")
     options = parser.parse_args()
-    if options.measure is not None or not options.data.exists():
-        measure(options.data, options.measure or [*KINDS])
-    write(json.loads(options.data.read_text()))
+    if options.measure:
+        measure(options.measure, [options.kind] if options.kind else [*KINDS])
+    if options.data:
+        write([json.loads(path.read_text()) for path in options.data])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.choices import PICKED_TOGETHER, VECTORS_AHEAD
 from gscompile.schedules.llvm.kernels import prefetch_lines, with_kernels
-from gscompile.schedules.llvm.numbers import LINE_BYTES, VECTOR_LANE_BYTES
+from gscompile.schedules.llvm.numbers import LINE_BYTES, VECTOR_CELLS, VECTOR_LANE_BYTES, WIDE_VECTOR_CELLS
 from gscompile.schedules.llvm.ranges import over_box, shared_range
 from gscompile.schedules.rule import Checked, Context
 
@@ -29,12 +29,12 @@ class Rows:
                 nest, with_kernels(shared_range(ctx, nest.shape[0], nest.work, cells.share, nest=nest.name))
             )
         reads = nest.loads([T.var(f"c{k}") for k in range(len(nest.shape))])
-        picks = any(T.loads_of(x) for _, at in reads for x in at)
+        apart = None
+        if any(T.loads_of(x) for _, at in reads for x in at):
+            apart = WIDE_VECTOR_CELLS if nest.dtype.itemsize >= VECTOR_LANE_BYTES else VECTOR_CELLS
         lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if of_neighbours(nest) else 1
         share = lambda: map_share(nest)  # noqa: E731
-        return with_check(
-            nest, over_box(ctx, nest.shape, nest.cost, share, scattered=picks, lanes=lanes, nest=nest.name)
-        )
+        return with_check(nest, over_box(ctx, nest.shape, nest.cost, share, apart=apart, lanes=lanes, nest=nest.name))
 
 
 def index_vectors(nest: MapNest) -> tuple[int, int] | None:

@@ -12,7 +12,6 @@ from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.choices import INNER, TILE
 from gscompile.schedules.llvm.costs import shared
-from gscompile.schedules.llvm.numbers import VECTOR_CELLS
 from gscompile.schedules.loops import nested, unravel
 from gscompile.schedules.rule import Context
 
@@ -88,7 +87,7 @@ def over_box(
     cost: int,
     make_share: Callable[[], Share],
     large: bool = False,
-    scattered: bool = False,
+    apart: int | None = None,
     lanes: int = 1,
     nest: str = "",
 ) -> Stmt:
@@ -101,14 +100,15 @@ def over_box(
         cost: rough operations per cell.
         make_share: makes what one thread's share consists of; called once for each version of the loops.
         large: :func:`shared_range`'s.
-        scattered: what is read for a row lies elsewhere than for the next one, so that LLVM must not make vectors across rows.
+        apart: what is read for a row lies elsewhere than for the next one, so that LLVM must not make vectors across rows of so
+            many cells and more; None: it may always.
         lanes: cells that one operation computes.
         nest: :func:`shared`'s.
     """
     if not shape:
         alone = make_share()
         return alone.around(alone.cell([]))
-    units = _units(ctx, shape, scattered)
+    units = _units(ctx, shape, apart)
 
     def body(lo: Expr, hi: Expr) -> Stmt:
         share = make_share()
@@ -126,7 +126,7 @@ class _Units:
     loops: Callable[[Expr, CellBody], Stmt]
 
 
-def _units(ctx: Context, shape: Sequence[Dim], scattered: bool) -> _Units:
+def _units(ctx: Context, shape: Sequence[Dim], apart: int | None) -> _Units:
     split = len(shape) - 1  # axes [split, rank) are the inner loops
     if split == 0:
         return _Units(shape[0], "c0", lambda i, cell: cell([i]))
@@ -136,8 +136,8 @@ def _units(ctx: Context, shape: Sequence[Dim], scattered: bool) -> _Units:
     tile = ctx.choose(TILE)
     cells = product(inner[1:])  # a number, where there are any
     if isinstance(cells, int) and (not isinstance(inner[0], int) or inner[0] * cells > 4 * tile):
-        return _blocks(ctx, outer, inner, tile // max(cells, 1), scattered and _vectors(cells))
-    hide = scattered and _vectors(product(inner))
+        return _blocks(ctx, outer, inner, tile // max(cells, 1), _hidden(cells, apart))
+    hide = _hidden(product(inner), apart)
 
     def row(r: Expr, cell: CellBody) -> Stmt:
         loops: CellBody = lambda c: nested("c", ctx.sizes.shape(inner), lambda w: cell([*c, *w]))  # noqa: E731
@@ -166,9 +166,9 @@ def _blocks(ctx: Context, outer: list[Dim], inner: list[Dim], block: int, hide: 
     return _Units(product(cut), "block", unit)
 
 
-def _vectors(cells: Dim) -> bool:
-    """Whether so many cells are enough for vectors of their own."""
-    return isinstance(cells, int) and cells >= VECTOR_CELLS
+def _hidden(cells: Dim, apart: int | None) -> bool:
+    """Whether rows of so many cells are kept apart: what is not known of a row's number, LLVM makes no vectors across."""
+    return apart is not None and isinstance(cells, int) and cells >= apart
 
 
 def _small(shape: Sequence[Dim], enough: int) -> bool:

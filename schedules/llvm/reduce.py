@@ -22,6 +22,7 @@ from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
     MIN_COLUMNS,
     PREFETCHED_TENSORS,
+    WIDE_ACCUMULATOR_REGISTERS,
     resident_bytes,
 )
 from gscompile.schedules.llvm.ranges import shared_range
@@ -84,10 +85,15 @@ class Folds:
 def tile_width(nest: ReduceNest, ctx: Context) -> int:
     """How many folds have their accumulators in :data:`~gscompile.schedules.llvm.choices.REGISTERS`: a power of two.
 
-    Half as many where the number of columns is known only at run time, so that fewer of them are left over.
+    More for wide rows.  Half as many where the number of columns is known only at run time, so that fewer of them are left over.
     """
-    fit = ctx.choose(REGISTERS) * ctx.target.vector_bytes // sum(d.itemsize for d, _ in nest.initial)
-    if not isinstance(nest.shape[-1], int):
+    columns, itemsize = nest.shape[-1], sum(d.itemsize for d, _ in nest.initial)
+    registers = ctx.choose(REGISTERS)
+    if registers == REGISTERS.default and isinstance(columns, int) and itemsize == nest.dtype.itemsize:
+        wide = columns * itemsize >= WIDE_ACCUMULATOR_REGISTERS * ctx.target.vector_bytes
+        registers = WIDE_ACCUMULATOR_REGISTERS if wide else registers
+    fit = registers * ctx.target.vector_bytes // itemsize
+    if not isinstance(columns, int):
         fit //= 2
     return 1 << max(int(fit).bit_length() - 1, 0)
 

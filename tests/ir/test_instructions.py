@@ -48,7 +48,7 @@ def added_rows(b: gs.Builder) -> gs.Value:
 
 # kernel, what it computes with, most instructions a row by target
 CASES: list[tuple[Make, dict[str, str], dict[str, int]]] = [
-    (bags, ADD, {"avx2": 20, "avx512": 20, "aarch64": 25}),
+    (bags, ADD, {"avx2": 20, "avx512": 20, "aarch64": 35}),
     (weighted_rows, MULTIPLY, {"avx2": 40, "avx512": 40, "aarch64": 92}),
     (added_rows, ADD, {"avx2": 43, "avx512": 43, "aarch64": 60}),
 ]
@@ -65,8 +65,8 @@ def asm(make: Make, target: str) -> str:
 def test_hot_loops(make: Make, computes: dict[str, str], most: dict[str, int], target: str) -> None:
     loop = hottest(asm(make, target), computes[target])
     rows = loop.count(computes[target]) * LANES[target] / ROW
-    assert rows >= 0.5, loop.instructions  # aarch64 takes the tile of a bag in two halves
-    assert len(loop.instructions) <= most[target] * max(rows, 1), loop.instructions
+    assert rows >= 1, loop.instructions
+    assert len(loop.instructions) <= most[target] * rows, loop.instructions
     assert loop.count(SCALAR[target]) == loop.count(SPILL[target]) == 0, loop.instructions
 
 
