@@ -20,6 +20,7 @@ from gscompile.bench.timing import LostError, exit_text, settle, time_calls, tim
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import ALL
 
+PROCESSES: Any = multiprocessing.get_context("spawn")  # of which nothing is shared with this one
 PATIENCE_S = 300.0  # for one answer; compilers are the slowest to give one
 
 
@@ -99,9 +100,8 @@ class Contender:
     def _start(self) -> None:
         if self._process is not None:
             return
-        context = multiprocessing.get_context("spawn")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=serve, args=(other, *self._arguments), daemon=True)
+        self._connection, other = PROCESSES.Pipe()
+        self._process = PROCESSES.Process(target=serve, args=(other, *self._arguments), daemon=True)
         self._process.start()
         other.close()
 

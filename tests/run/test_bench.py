@@ -25,11 +25,20 @@ from gscompile.bench.report import geometric_mean, header, load
 from gscompile.bench.workload import Workload, zipf
 from gscompile.bench.workloads import ALL, WORKLOADS
 from gscompile.commands.main import main
+from tests.forks import FORKS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST = 40  # elements per axis of a workload that is cut down
 TWO = ["tiny_take", "beam_reorder"]
 SOME = ["embed_rows_zipf", "nd_points", "index_add_rows", "message_passing"]
+
+
+@pytest.fixture(autouse=True)
+def spawned(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What begins the processes of users' contenders; tests that do not ask for it have theirs forked."""
+    users = contender.PROCESSES
+    monkeypatch.setattr(contender, "PROCESSES", FORKS)
+    return users
 
 
 # -- workloads --------------------------------------------------------------------------------------------------------
@@ -122,7 +131,10 @@ def test_ours_and_the_floor(process: Any) -> None:
     assert ours.time(3) > 0 and floor.time(3) > 0
 
 
-def test_torch_compile_says_that_it_needs_a_compiler(process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_compile_says_that_it_needs_a_compiler(
+    process: Any, spawned: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contender, "PROCESSES", spawned)
     monkeypatch.setenv("CXX", "no-such-compiler")
     answer = process(PEERS["torch.compile"]).prepare(WORKLOADS["tiny_take"])
     assert answer == Absent("torch.compile needs a C++ compiler, and no-such-compiler is not here")
@@ -377,7 +389,10 @@ def bench(*arguments: str) -> int:
     return main(["bench", "--rounds", "1", "--most", str(MOST), *arguments])
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spawned: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contender, "PROCESSES", spawned)
     saved = tmp_path / "numbers.json"
     assert bench(*TWO, "--peers", "numpy", "--json", str(saved)) == 0
     printed = capsys.readouterr().out

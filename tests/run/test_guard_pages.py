@@ -12,7 +12,6 @@ import ctypes
 import itertools
 import math
 import mmap
-import multiprocessing
 import resource
 import signal
 import sys
@@ -28,6 +27,7 @@ import tvm_ffi
 
 import gscompile as gs
 from gscompile.runtime import devices as device
+from tests.forks import FORKS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="protects pages with Linux's mprotect")
 
@@ -93,9 +93,6 @@ class Fence:
 
 # -- a process of its own ---------------------------------------------------------------------------------------------
 
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["gscompile", __name__])  # children are forked from a process that has imported them
-
 MEMORY = 16 << 30  # bytes of addresses, so that a runaway child ends by itself
 
 Say = Callable[[str], None]
@@ -127,8 +124,8 @@ def _child(pipe: Connection, job: Callable[..., None], args: tuple[Any, ...]) ->
 
 def in_child(job: Callable[..., None], *args: Any, timeout: float = 300) -> End:
     """Run ``job(say, *args)`` in a process of its own."""
-    ours, theirs = _processes.Pipe(duplex=False)
-    process = _processes.Process(target=_child, args=(theirs, job, args))
+    ours, theirs = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=_child, args=(theirs, job, args))
     process.start()
     theirs.close()
     heard = {"said": "nothing", "error": ""}
