@@ -593,6 +593,12 @@ def synchronize_block() -> Stmt:
     return evaluate(tirx.call_intrin("void", "tirx.tvm_storage_sync", ir.StringImm("shared")))
 
 
+def from_lane(value: Expr, lane: Expr) -> Expr:
+    """The value of the thread of a warp with that number; all 32 threads must be there."""
+    mask, warp = tirx.const(0xFFFFFFFF, "uint32"), const(32, "int32")
+    return tirx.call_intrin(dtype_of(value), "tirx.tvm_warp_shuffle", mask, value, cast("int32", lane), warp, warp)
+
+
 def from_lane_below(value: Expr, distance: Expr) -> Expr:
     """The value of the thread of a warp so many lanes further; all 32 threads must be there."""
     mask, warp = tirx.const(0xFFFFFFFF, "uint32"), const(32, "int32")

@@ -1,5 +1,6 @@
 """Rules for cuda, in the order in which they are tried."""
 
+from gscompile.schedules.cuda.bags import Bags
 from gscompile.schedules.cuda.check import Check
 from gscompile.schedules.cuda.copies import Copies
 from gscompile.schedules.cuda.elements import Elements
@@ -21,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     Elements(),
     Cells(),
     Rows(),
+    Bags(),
     Columns(),
     Folds(),
     Scans(),

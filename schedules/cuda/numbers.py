@@ -33,6 +33,12 @@ WARP_FOLD = 1024
 SHORT_FOLD = 32
 """Elements of a fold in a row up to which a thread does it, of 128 bytes that its neighbours need as well."""
 
+BAG_UNITS = 8
+"""Lanes that read a row whose width only a call tells: where it is a multiple of theirs, 128 bytes."""
+
+SHORT_BAG = 4
+"""Rows of a bag up to which a thread for each column folds them."""
+
 COLUMN_PART = 64
 """Elements of a column that a thread folds at least, before it is cut into parts."""
 

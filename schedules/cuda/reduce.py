@@ -82,14 +82,8 @@ class Columns:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest) or nest.partial is None:
             return None
-        fold = _Fold.of(nest, guarded(ctx, nest))
-        if fold.uneven:
-            return None
-        length = T.constant_value(fold.length([]))
-        cells, fill = product(nest.shape), fold_threads(ctx.target)
-        if (length is not None and length <= COLUMN_PART) or (isinstance(cells, int) and cells >= fill):
-            return None
-        return checked(nest, fold.cut(fill, COLUMN_PART, by_block=False))
+        parts = in_parts(nest, guarded(ctx, nest))
+        return None if parts is None else checked(nest, parts)
 
 
 class Folds:
@@ -101,6 +95,18 @@ class Folds:
         if not isinstance(nest, ReduceNest):
             return None
         return checked(nest, serial(nest, guarded(ctx, nest)))
+
+
+def in_parts(nest: ReduceNest, ctx: Context) -> Stmt | None:
+    """The kernels of :class:`Columns`; None where no fold would be cut."""
+    fold = _Fold.of(nest, ctx)
+    if fold.uneven:
+        return None
+    length = T.constant_value(fold.length([]))
+    cells, fill = product(nest.shape), fold_threads(ctx.target)
+    if (length is not None and length <= COLUMN_PART) or (isinstance(cells, int) and cells >= fill):
+        return None
+    return fold.cut(fill, COLUMN_PART, by_block=False)
 
 
 def serial(nest: ReduceNest, ctx: Context) -> Stmt:

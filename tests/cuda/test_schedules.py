@@ -140,6 +140,23 @@ def test_rows_of_one_cell_that_follow_each_other_are_added_once(
     assert order != "equal" or runs == -(-k // 4)
 
 
+def test_bags_read_16_bytes_and_an_index_once_for_each_warp(tmp_path: Path) -> None:
+    bags, length, width = 60, 50, 64
+    rng = np.random.default_rng(15)
+    x, i = rng.integers(-9, 9, (900, width)).astype("float32"), rng.integers(0, 900, (bags, length))
+
+    def declare(b: gs.Builder) -> gs.Value:
+        return b.sum(b.take(b.input("x", ("n", width), "float32"), b.input("i", ("c", length), "int64")), 1)
+
+    (found,) = launches(tmp_path, declare, x[i].sum(1), x, i)
+    sites = [s for s in found.sites if s.lanes]
+    rows, index = [s for s in sites if s.buffer == "x_ptr"], [s for s in sites if s.buffer == "i_ptr"]
+    assert {s.size for s in rows} == {16} and sum(s.lanes for s in rows) == bags * length * width // 4
+    assert sum(s.requests for s in rows) == bags * length // 2  # two rows for each
+    assert sum(s.lanes for s in index) == bags * length
+    assert found.longest <= length // 2 + 2 + 1
+
+
 def sorted_sums(b: gs.Builder) -> gs.Value:
     x, i, v = b.input("x", ("n", 8), "float32"), b.input("i", ("k",), "int64"), b.input("v", ("k", 8), "float32")
     return b.put(x, i, v, reduction="add", sorted=True)

@@ -61,6 +61,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     ),
     "message_passing": message_passing,
     "sum_rows": lambda b: b.sum(table(b), 1),
+    "bags": lambda b: b.sum(b.take(table(b, width=64), index(b, "k", 20)), 1),
     "cumsum_rows": lambda b: b.cumsum(table(b), 0),
 }
 

@@ -33,7 +33,7 @@ from tests.oracle import Array, assert_same
 
 SCATTERS = {"direct", "last-writer", "ordered", "atomics", "privatised", "sorted-rows", "sorted-elements"}
 # rules by which threads wait for each other, and what the emulation, which cannot do that, has in their place
-TOGETHER = {"fold-rows": None, "sorted-elements": None, "privatised": "atomics"}
+TOGETHER = {"fold-rows": None, "bags": None, "sorted-elements": None, "privatised": "atomics"}
 RULES = {"copies", "elements", "cells", "folds", "fold-columns", *TOGETHER, *SCATTERS}
 PRIVATE = {"elements", "cells", "slices", "halves"}  # layouts of few cells, or where a call may have few
 
@@ -524,6 +524,41 @@ sorted_elements("elements", "float32", "mean", bounds="fill", include_self=False
 sorted_elements("threes", "int32", "mean")
 sorted_elements("elements", "uint64", "xor", bounds="clip")
 sorted_elements("elements", "float32", "min", bounds="trust", include_self=False)
+
+
+def bags(
+    op: str, dtype: str, width: int, symbolic: str = "", index: str = "int64", bounds: str = "raise", fill: int = 7
+) -> None:
+    """Rows of a table, folded by bags; of a symbolic width, others by columns."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x = b.input("x", ("n", "w" if symbolic == "width" else width), dtype)
+        rows = b.take(x, b.input("i", ("c", "k") if symbolic else (6, 50), index), bounds=bounds, fill=fill)
+        value: gs.Value = getattr(b, op)(rows, 1)
+        return value
+
+    def run(n: int, c: int, k: int, w: int) -> Any:
+        x, i = rng(w).integers(-9, 9, (n, w)).astype(dtype), rng(k).integers(-n, n, (c, k)).astype(index)
+        if bounds in ("fill", "clip"):
+            i[rng(k).random((c, k)) < 0.3] = rng(k).choice([n, -n - 1, np.iinfo(index).max, np.iinfo(index).min])
+        rows = oracle.gather_ref(x, i, oracle.take_map(x.shape, i.shape, 0), bounds, fill=fill)
+        total = rows.max(1) if op == "max" else rows.astype("f8").sum(1) / (k if op == "mean" else 1)
+        return (x, i), total.astype("int64" if op == "sum" and dtype.startswith("int") else dtype)
+
+    sizes = [(9, 6, 50)] if not symbolic else [(9, 3, 33), (40, 1, 1), (7, 5, 64), (7, 0, 5), (5, 2, 131)]
+    widths = (64, 40, 33) if symbolic == "width" else (width,)
+    runs = [run(*size, w) for size in sizes for w in widths]
+    case("_".join(("bags", op, dtype, str(width), symbolic, index, bounds)), "bags", declare, *runs, exact=op != "mean")
+
+
+for symbolic in ("", "length", "width"):
+    bags("sum", "float32", 64, symbolic, bounds="fill")
+bags("sum", "float32", 24, "length")
+bags("mean", "float32", 96, "length", "int32", "clip")
+bags("sum", "float16", 16, "length", bounds="wrap")
+bags("sum", "int32", 40, "length", "int32")
+bags("max", "float64", 256, "length", bounds="trust")
+bags("max", "int64", 4, "width")
 
 NAMES = [c.name for c in CASES]
 
