@@ -13,6 +13,7 @@ import pytest
 os.environ["GSCOMPILE_CACHE"] = "off"
 
 SLOW = Path(__file__).with_name("slow.txt")
+PRODUCT = "tests/ir/test_product.py"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,6 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden", action="store_true", help="rewrite tests/ir/golden/ from what the compiler gives now"
     )
     parser.addoption("--slow", action="store_true", help="run what tests/slow.txt lists, too")
+    parser.addoption("--product", action="store_true", help=f"run {PRODUCT}, thousands of kernels, too")
     parser.addoption(
         "--draws",
         type=int,
@@ -44,9 +46,10 @@ def slow_tests() -> list[str]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Slow tests are left out, but for those that the command line names; tests marked ``gpu`` are skipped without one."""
     named = [a.split("::")[0] for a in config.args if a.endswith(".py") or ".py::" in a]
-    if not config.getoption("--slow"):
-        slow = tuple(slow_tests())
-        left_out = {i for i in items if i.nodeid.startswith(slow) and not _is_named(i.nodeid, named)}
+    slow = [] if config.getoption("--slow") else slow_tests()
+    slow += [] if config.getoption("--product") else [PRODUCT]
+    if slow:
+        left_out = {i for i in items if i.nodeid.startswith(tuple(slow)) and not _is_named(i.nodeid, named)}
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [i for i in items if i not in left_out]
     marked = [item for item in items if item.get_closest_marker("gpu")]

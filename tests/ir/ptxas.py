@@ -9,11 +9,13 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from gscompile.compiler import nvcc
+from tests import cuda
 
 _KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -67,3 +69,17 @@ def resources(ptx: str, arch: str) -> dict[str, Resources]:
         stack, stores, loads = (int(n) for n in spills.groups()) if spills else (0, 0, 0)
         found[name[1]] = Resources(int(used[1]), stack, stores + loads, int(shared[1]) if shared else 0)
     return found
+
+
+def of_graphs(sources: Mapping[str, str], archs: Sequence[str]) -> dict[str, dict[str, list[Resources]]]:
+    """By the name of a graph and an architecture: of all kernels of its CUDA source.  All are compiled at once."""
+    joined = cuda.joined(sources)
+    kept = {_plain(code): name for name, code in cuda.Text.of(joined).kernels.items()}  # equal ones are there once
+    own = {name: [kept[_plain(x)] for x in cuda.Text.of(s).kernels.values()] for name, s in sources.items()}
+    by_arch = {a: resources(nvcc.compile_cuda(joined, a, "ptx").decode(), a) for a in archs}
+    return {name: {a: [by_arch[a][k] for k in kernels] for a in archs} for name, kernels in own.items()}
+
+
+def _plain(kernel: str) -> str:
+    """A kernel's text without its name."""
+    return re.sub(r"\w+\(", "kernel(", kernel.replace("__launch_bounds__(", "launch_bounds "), count=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,14 +9,11 @@ import pytest
 
 from gscompile.compiler import nvcc
 from gscompile.schedules.cuda import RULES
-from tests import cuda
-from tests.ir.ptxas import Resources, ptxas, resources, version
-from tests.ir.rules import Case, cases
+from tests.ir.ptxas import of_graphs, ptxas, version
+from tests.ir.rules import ARCHS, SPILLING, Case, cases
 
-ARCHS = ("sm_80", "sm_90")
 TABLE = Path(__file__).with_name("ptxas_rules.txt")
 CASES = list(cases())
-SPILLING = {"sorted_rows_float64_add_fill_symbolic"}  # 16 bytes on sm_90: four float64 at once with their 64-bit cells
 FIRST = [c for k, c in enumerate(CASES) if c.rule not in {x.rule for x in CASES[:k]}]
 pytestmark = pytest.mark.skipif(
     ptxas() is None or nvcc.available() is None,
@@ -25,25 +21,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def found(some: Sequence[Case]) -> dict[str, dict[str, list[Resources]]]:
-    """By the name of a case and an architecture: of all its kernels."""
-    sources = {c.name: c.source(ARCHS[0]) for c in some}
-    joined = cuda.joined(sources)
-    kept = {_plain(code): name for name, code in cuda.Text.of(joined).kernels.items()}  # equal ones are there once
-    own = {name: [kept[_plain(x)] for x in cuda.Text.of(s).kernels.values()] for name, s in sources.items()}
-    by_arch = {a: resources(nvcc.compile_cuda(joined, a, "ptx").decode(), a) for a in ARCHS}
-    return {name: {a: [by_arch[a][k] for k in kernels] for a in ARCHS} for name, kernels in own.items()}
-
-
-def _plain(kernel: str) -> str:
-    """A kernel's text without its name."""
-    return re.sub(r"\w+\(", "kernel(", kernel.replace("__launch_bounds__(", "launch_bounds "), count=1)
-
-
 def lines(some: Sequence[Case]) -> dict[str, str]:
     """The lines of the table: of a case's kernels the most registers, all stack and spilled bytes, the most shared memory."""
     table = {}
-    for name, by_arch in sorted(found(some).items()):
+    for name, by_arch in sorted(of_graphs({c.name: c.source(ARCHS[0]) for c in some}, ARCHS).items()):
         cells = ""
         for each in by_arch.values():
             stack, spilled = sum(r.stack for r in each), sum(r.spilled for r in each)
