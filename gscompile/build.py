@@ -262,7 +262,15 @@ class Module(CompiledFunction):
             given = ", ".join(f"{choice} {value}" for choice, value in self.choices.get(name, {}).items())
             lines.append(f"{name}: {rule}" + f" (given: {given})" * bool(given))
             lines += [indent(d.text(values, threads), "  ") for d in lowered.decisions.get(name, ())]
+            numbers = self._numbers(lowered, name)
+            lines += [f"  numbers: {numbers}"] * bool(numbers)
         return "\n".join([*lines, *self._explained_launches(values)])
+
+    def _numbers(self, lowered: Lowered, nest: str) -> str:
+        """Which numbers the rule of a nest has, given or of the model."""
+        given = self.choices.get(nest, {})
+        chosen = {name: given.get(name, choice.default) for name, choice in lowered.asked.get(nest, {}).items()}
+        return ", ".join(f"{name} {value}" for name, value in chosen.items() if isinstance(value, int))
 
     def _explained_launches(self, sizes: Mapping[str, int]) -> list[str]:
         """What a GPU launches and moves, and what its kernels take; nothing on a CPU."""

@@ -1,5 +1,7 @@
 """What the llvm rules leave open.  Defaults, and what was measured, are in ``numbers.py``.
 
+Defaults of distances between prefetching a row and using it are the least; ``ahead.py`` has the model for those of a loop.
+
 A distance of 0 prefetches what is used right away, which costs the instruction and gains nothing: as good as no prefetch.
 """
 
@@ -13,14 +15,14 @@ from gscompile.schedules.llvm.numbers import (
     AXIS_BLOCK,
     COPY_BLOCK,
     COPY_PREFETCH_BYTES,
-    COPY_PREFETCH_DISTANCE,
     FOLD_CHAINS,
-    FOLD_PREFETCH_DISTANCE,
     INDEX_PREFETCH_DISTANCE,
     INNER_CELLS,
+    LEAST_ADDED_AHEAD,
+    LEAST_COPIED_AHEAD,
+    LEAST_FOLDED_AHEAD,
     MAX_CHUNKS,
     PICK_BLOCK,
-    ROW_PREFETCH_DISTANCE,
     SERIAL_WORK,
     STREAM_BLOCK,
     VECTOR_PREFETCH_DISTANCE,
@@ -38,7 +40,7 @@ GRAIN = Choice("grain", (0, 8192, SERIAL_WORK, 98304, 1 << 40), SERIAL_WORK, sev
 
 # -- rows that are copied
 COPIED_TOGETHER = Choice("block", (16, 48, COPY_BLOCK), COPY_BLOCK)
-COPIED_AHEAD = Choice("prefetch", (0, 4, 8, COPY_PREFETCH_DISTANCE, 32), COPY_PREFETCH_DISTANCE)
+COPIED_AHEAD = Choice("prefetch", (0, 4, 8, LEAST_COPIED_AHEAD, 32), LEAST_COPIED_AHEAD)
 COPIED_BYTES_AHEAD = Choice("prefetched bytes", (64, 128, COPY_PREFETCH_BYTES, 512), COPY_PREFETCH_BYTES)
 STORES = Choice("stores", ("by size", "plain", "non-temporal"), "by size")
 
@@ -55,12 +57,12 @@ TILE = Choice("tile", (1024, AXIS_BLOCK, 16384), AXIS_BLOCK)
 # -- folds
 REGISTERS = Choice("registers", (2, 4, ACCUMULATOR_REGISTERS, 16), ACCUMULATOR_REGISTERS)
 CHAINS = Choice("chains", (1, 2, 4, FOLD_CHAINS, 16), FOLD_CHAINS)
-FOLDED_AHEAD = Choice("prefetch", (0, 4, 8, FOLD_PREFETCH_DISTANCE, 32), FOLD_PREFETCH_DISTANCE)
+FOLDED_AHEAD = Choice("prefetch", (0, 4, 8, LEAST_FOLDED_AHEAD, 32), LEAST_FOLDED_AHEAD)
 
 # -- scatters
-ROWS_AHEAD = Choice("prefetch", (0, 4, ROW_PREFETCH_DISTANCE, 16, 32), ROW_PREFETCH_DISTANCE)
-ALONE_AHEAD = Choice("rows ahead", ("by size", 0, 4, ROW_PREFETCH_DISTANCE, 16, 32), "by size")
-"""How far ahead one thread that adds all points prefetches their rows; 0 for not at all."""
+ROWS_AHEAD = Choice("prefetch", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDED_AHEAD)
+ALONE_AHEAD = Choice("rows ahead", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDED_AHEAD)
+"""How far ahead one thread that adds all points prefetches their rows; 0 for not at all, the default of near rows."""
 RUNS = Choice("runs", ("by a sample", "yes", "no"), "by a sample")
 """Whether the row of neighbouring points stays in registers."""
 CHUNKS = Choice("chunks", (4, 8, 16, 32, MAX_CHUNKS), MAX_CHUNKS)

@@ -14,6 +14,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.nests import MapNest, Nest, fail
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.llvm.ahead import place_in, rows_ahead
 from gscompile.schedules.llvm.cells import with_check
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import COPIED_AHEAD, COPIED_BYTES_AHEAD, COPIED_TOGETHER, STORES
@@ -77,7 +78,8 @@ class _Rows:
     @property
     def ahead(self) -> int:
         """Rows between prefetching one and copying it."""
-        return int(self.ctx.choose(COPIED_AHEAD))
+        facts = self.facts
+        return int(rows_ahead(self.ctx, COPIED_AHEAD, "copied rows", facts.row_bytes, [facts.table_bytes]))
 
     @property
     def facts(self) -> Facts:
@@ -200,11 +202,7 @@ class _Rows:
     def place(self, c: list[Expr]) -> Expr:
         """Where that begins, in bytes from the tensor's beginning, or -1."""
         found = self.source(c)
-        buf, at = found.source
-        place = T.const(0)
-        for x, extent in zip(at, T.extents(buf), strict=True):
-            place = place * extent + x
-        place = place * T.itemsize(buf)
+        place = place_in(*found.source)
         return place if found.ok is None else T.select(found.ok, place, T.const(-1))
 
     def address(self, place: Expr) -> Expr:

@@ -149,8 +149,7 @@ class IndexScan:
 
     def step(self, begin: Expr, j: Expr) -> Stmt:
         """Add a point of the list, and prefetch for a later one."""
-        s = self.into.scatter
-        later = T.minimum(j + s.ctx.choose(ROWS_AHEAD), T.load(self.length, T.const(0)) - 1)
+        later = T.minimum(j + self.into.ahead(ROWS_AHEAD), T.load(self.length, T.const(0)) - 1)
         prefetch = self.entry("later", begin, later, self.into.prefetch)
         return T.seq(prefetch, self.entry("now", begin, j, self.into.add))
 

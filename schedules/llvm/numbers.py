@@ -49,6 +49,21 @@ def last_level_bytes(target: Target) -> int:
     return min(target.l3_bytes or L3_BYTES, 32 << 20)
 
 
+# -- prefetches of rows (ahead.py)
+
+CACHE_LATENCY_PS = 14_000
+"""Picoseconds until a line comes from a cache: a chain of loads over 256 KB 5.6 ns each, over 1 MB 15.7, over 4 MB 17.3."""
+
+MEMORY_LATENCY_PS = 150_000
+"""The same from memory, the walk to its page included: over 16 MB 136 ns, 64 MB 150, 256 MB 176."""
+
+LINES_UNDERWAY = 40
+"""Cache lines that a core may wait for at a time, those of its L2 cache among them."""
+
+MOST_AHEAD = 32
+"""Rows between prefetching one and using it, at most.  64: 5 % less for single elements from 16 MB, else more."""
+
+
 # -- sharing loops among threads (ranges.py)
 
 SERIAL_WORK = 24576
@@ -111,8 +126,8 @@ COPY_BLOCK = 80
 48 to 1,008: the same.
 """
 
-COPY_PREFETCH_DISTANCE = 16
-"""Rows between prefetching one and copying it.  8, 32 or 48: within 3 %, or worse."""
+LEAST_COPIED_AHEAD = 16
+"""Rows between prefetching one and copying it, at least.  8 for rows of 64 bytes and more: within 3 %, or worse."""
 
 COPY_PREFETCH_BYTES = 256
 """Bytes of a row that are prefetched; the hardware fetches the rest.  Rows of 1,200 bytes: 1.66 ms, with 512 1.83."""
@@ -168,8 +183,8 @@ FOLD_CHAINS = 8
 Sums of rows of 1,000 floats: 0.83 -> 0.146 ns per element.
 """
 
-FOLD_PREFETCH_DISTANCE = 16
-"""Rows between prefetching one and folding it.  Sums over bags: 1.38 -> 1.10 ms; 10 to 32: within 3 %."""
+LEAST_FOLDED_AHEAD = 16
+"""Rows between prefetching one and folding it, at least.  Sums over bags: 1.38 -> 1.10 ms; 8 takes 1.05 to 1.3 times as long."""
 
 PREFETCHED_TENSORS = 4
 """Tensors of which rows are prefetched, at most (not measured)."""
@@ -185,14 +200,21 @@ LISTED_BLOCKS = 4
 SPAN_EVERY = 8
 """One in so many blocks whose span is looked at all the same."""
 
-ROW_PREFETCH_DISTANCE = 8
-"""Points between prefetching a row and adding to it."""
+LEAST_ADDED_AHEAD = 8
+"""Points between prefetching a row and adding to it, at least."""
 
 LONG_ROW_BYTES = 128
-"""Bytes of a row from which one thread that adds all points prefetches it.
+"""Bytes of a row from which one thread that adds all points prefetches it wherever it is in no cache of the core's own.
 
 200,000 rows of 256 bytes into 10,000: by one thread 3.8 ms -> 2.7, by two in chunks 2.1 -> 1.7.  Of 80 bytes: 0.57 -> 0.62.
+Shorter ones are prefetched where they come from memory: 200,000 of 4 bytes into 16 MB 1.63 ms -> 1.00, into 4 MB 0.45 -> 0.56.
 """
+
+NEIGHBOUR_BYTES = 4096
+"""Bytes between the rows of two points in a row, up to which the hardware prefetches, or a cache has, what is next."""
+
+LEAST_SCATTERED = 4
+"""How many of :data:`RUN_SAMPLES` points must be farther apart, for short rows to be prefetched."""
 
 RUN_ELEMENTS = 8
 """Elements of a row up to which the row of neighbouring points stays in registers.

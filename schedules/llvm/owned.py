@@ -170,7 +170,7 @@ class _Rows:
         s = self.scatter
 
         def step(j: Expr) -> Stmt:
-            later = point(T.minimum(j + s.ctx.choose(ROWS_AHEAD), last - 1))
+            later = point(T.minimum(j + self.into.ahead(ROWS_AHEAD), last - 1))
             prefetch = self.into.prefetch(later, s.target(later)[0])
             return T.seq(prefetch, T.let("p", point(j), take))
 

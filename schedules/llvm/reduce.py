@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import product
+from gscompile.ir.dims import dim_min, product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.folds import accumulators, fold_step
+from gscompile.schedules.llvm.ahead import known_bytes, rows_ahead
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import CHAINS, FOLDED_AHEAD, REGISTERS
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
@@ -45,10 +46,11 @@ class Columns:
             return None
         width = tile_width(nest, ctx)
         gathered = gathered_rows(nest, ctx.target)
+        ahead = folded_ahead(nest, ctx, gathered, width) if gathered else 0
         checks = nest.check is not None and rows_share_an_index(nest)
 
         def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
-            prefetch = Prefetch(nest, gathered, first, later, count, ctx.choose(FOLDED_AHEAD)) if gathered else None
+            prefetch = Prefetch(nest, gathered, first, later, count, ahead) if gathered else None
             folds = side_by_side(nest, first, width, count, prefetch)
             return where_valid(nest, first, folds) if checks else folds
 
@@ -207,6 +209,17 @@ def gathered_rows(nest: ReduceNest, target: Target) -> list[int]:
             found.append(k)
             seen.append(at)
     return found[:PREFETCHED_TENSORS]
+
+
+def folded_ahead(nest: ReduceNest, ctx: Context, gathered: list[int], width: int) -> int:
+    """How many rows, of tiles ``width`` cells wide, lie between prefetching those of ``gathered`` and folding them."""
+    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+    found = reads(nest, c, [T.var(f"r{k}") for k in range(len(nest.ranges(c)))])
+    buffers = [found[k][1] for k in gathered]
+    columns = nest.shape[-1]
+    cells = dim_min(columns, width) if isinstance(columns, int) else width
+    row = cells * max(T.itemsize(buf) for buf in buffers)
+    return int(rows_ahead(ctx, FOLDED_AHEAD, "copied rows", row, [known_bytes(buf) for buf in buffers]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,7 @@ class RowScatter:
 
     def rows_read(self, p: Expr) -> list[tuple[Buffer, list[Expr]]]:
         """Where the rows begin that a point reads."""
-        width = self.nest.window
-        if not width:
+        if not self.nest.window:
             return []
         last = [*self.no_window[:-1], T.const(1)]
         here, there = (T.reads(self.source(p, w)) for w in (self.no_window, last))
@@ -176,6 +175,12 @@ class RowScatter:
             if condition is None and T.constant_value(beside[-1] - at[-1]) == 1:
                 found.append((buf, at))
         return found
+
+    def rows_picked(self, p: Expr) -> list[tuple[Buffer, list[Expr]]]:
+        """Those that an index chooses, single elements too; the hardware prefetches the others where points are read in order."""
+        single = [] if self.nest.window else T.reads(self.source(p, []))
+        read = [*self.rows_read(p), *((buf, at) for condition, buf, at in single if condition is None)]
+        return [(buf, at) for buf, at in read if any(T.loads_of(x) for x in at)]
 
     def combine(self, old: Expr, new: Expr) -> Expr:
         return self.reduction.combine(self.acc, old, new)

@@ -12,7 +12,7 @@ import gscompile as gs
 from gscompile.ir import tir as T
 from gscompile.schedules import Rule
 from gscompile.schedules.llvm.elements import PackedColumns
-from gscompile.schedules.llvm.numbers import COPY_BLOCK, COPY_PREFETCH_DISTANCE
+from gscompile.schedules.llvm.numbers import COPY_BLOCK, LEAST_COPIED_AHEAD
 from tests.oracle import assert_same
 from tests.run.test_guard_pages import Fence, Say, in_child
 
@@ -185,7 +185,7 @@ def test_elements_of_columns_in_batches(dtype: str) -> None:
         (COPY_BLOCK - 1,),
         (COPY_BLOCK,),
         (COPY_BLOCK + 1,),
-        (COPY_BLOCK + COPY_PREFETCH_DISTANCE + 1,),
+        (COPY_BLOCK + LEAST_COPIED_AHEAD + 1,),
         (7, 5),
         (9, 2, 241),
     ],

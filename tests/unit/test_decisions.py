@@ -119,7 +119,8 @@ def test_estimates_past_int64(rows: int, points: int) -> None:
 def test_sharing_is_explained(n: int, least: str) -> None:
     b = gs.Builder("plain")
     b.output(b.input("x", (n,), "float32") + 1)
-    head, facts, estimated, chosen = b.build("llvm").explain().splitlines()[1:]
+    head, facts, estimated, chosen, numbers = b.build("llvm").explain().splitlines()[1:]
+    assert numbers == f"  numbers: grain {SERIAL_WORK}"
     assert (head, facts[:13]) == ("add_2: rows", "  operations ")
     assert "one thread" in estimated and "all threads" in estimated
     assert gs.get_num_threads() == 1 or chosen == f"    least: {least}"

@@ -1,0 +1,73 @@
+"""How far ahead rows are prefetched: the part of the cost model that gives a rule's own numbers.
+
+A row should be prefetched as long before it is used as the memory takes to bring it: latency / time per point, of
+:data:`~gscompile.schedules.llvm.fitted.TIMES`.  A core waits for so many cache lines at a time, :data:`LINES_UNDERWAY`; more
+points ahead than have that many lines only push others out, so that a wait for memory, where every row is one, is hidden no
+better.  That gives powers of two, from a least distance that each loop has for itself to :data:`MOST_AHEAD`.
+
+Measured with distances of 4 to 64, rows of 4 bytes to 4 KB, tables of 1, 16 and 256 MB (benchmarks/NOTES.md): 32 for rows of one
+line from memory, 16 for those of two, where 32 takes 1.1 to 1.4 times as long; 8 or 16 for longer ones, and for all from a
+cache.  The blocks of points between prefetches matter less than 3 %, and are constants of ``numbers.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim
+from gscompile.ir.tir import Buffer, Expr
+from gscompile.schedules.choices import Choice
+from gscompile.schedules.llvm.costs import ps
+from gscompile.schedules.llvm.numbers import (
+    CACHE_LATENCY_PS,
+    LINE_BYTES,
+    LINES_UNDERWAY,
+    MEMORY_LATENCY_PS,
+    MOST_AHEAD,
+    last_level_bytes,
+)
+from gscompile.schedules.loops import assumed
+from gscompile.schedules.rule import Context, Target
+
+UNKNOWN_BYTES = 1 << 40
+"""More than a table has."""
+
+
+def rows_ahead(ctx: Context, choice: Choice, way: str, row_bytes: Dim, tables: Sequence[Dim]) -> Any:
+    """The value of a choice between distances, by default the model's; its own default is the least.
+
+    Args:
+        way: whose time per point it is.
+        row_bytes: of a row; one that only a call tells is long.
+        tables: bytes of each tensor of which a point's rows are prefetched; where only a call tells, they are in memory.
+    """
+    least = int(choice.default)
+    row = assumed(row_bytes)
+    time = ps(way, "point") + row * ps(way, "line") // LINE_BYTES
+    latency = MEMORY_LATENCY_PS if from_memory(ctx.target, tables) else CACHE_LATENCY_PS
+    lines = len(tables) * (1 + (row + LINE_BYTES // 2) // LINE_BYTES)  # rows begin anywhere
+    distance = max(min(latency / time, LINES_UNDERWAY / lines, MOST_AHEAD), least, 1)
+    return ctx.choose(replace(choice, default=1 << round(math.log2(distance))))
+
+
+def known_bytes(buf: Buffer) -> int:
+    """Bytes of a tensor; those of one whose size only a call tells count as many."""
+    size = T.constant_value(T.size_of(buf))
+    return UNKNOWN_BYTES if size is None else size
+
+
+def place_in(buf: Buffer, at: Sequence[Expr]) -> Expr:
+    """Where an element is, in bytes from the tensor's beginning."""
+    place = T.const(0)
+    for x, extent in zip(at, T.extents(buf), strict=True):
+        place = place * extent + x
+    return place * T.itemsize(buf)
+
+
+def from_memory(target: Target, tables: Sequence[Dim]) -> bool:
+    """Whether most rows are found in no cache: tables of half an L3 cache, whose other half holds what streams by."""
+    return sum(map(assumed, tables)) >= last_level_bytes(target) // 2
