@@ -365,7 +365,7 @@ def test_an_index_that_changes_leads_nowhere_else(target: str) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_all_of_them(target: str, bounds: str) -> None:
     """Every policy but ``trust``, on graphs that together take every rule that can be run here."""
-    end = in_child(race, target, bounds, list(CASES), 0.2)
+    end = in_child(race, target, bounds, list(CASES), 0.1)
     assert end.code == 0, str(end)
     known = {r.name for r in (llvm if target == "llvm" else cuda).RULES}
     assert known - {"check", *COOPERATIVE} - set(end.said.split()) == set()
