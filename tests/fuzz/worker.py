@@ -125,7 +125,3 @@ def main(kind: str, number: str, cases: str, steps: str) -> None:
         failures = how(int(number), int(cases))
         found = {"cases": worker.cases, "seconds": time.monotonic() - began, "failures": failures}
     json.dump(found, sys.stdout)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
