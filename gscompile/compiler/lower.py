@@ -28,7 +28,7 @@ from gscompile.ir.bounds import When
 from gscompile.ir.coords import Coords, Sizes
 from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, from_json, product, to_json, total
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.nests import CheckNest, MapNest, Nest, status_failed
+from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
 from gscompile.ir.pairs import without_complex
 from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
@@ -309,9 +309,12 @@ class Lowering:
         stmt = T.if_(nest.readable, stmt)
         if not self.target.host_guards:  # each thread that reads an index says itself which it is
             return T.seq(T.if_(T.any_of(first), self.scheduled(check)) if first else None, stmt)
+        failed = status_failed(self.status)
         if first:
-            self.body.append(T.if_(T.all_of([self.context.guard, T.any_of(first)]), self.scheduled(check)))
-        return T.seq(stmt, T.if_(status_failed(self.status), self.scheduled(replace(check, known=True))))
+            asked = Asked.SELDOM if nest.in_place is None else Asked.WHETHER
+            found = T.if_(T.any_of(first), self.scheduled(replace(check, asked=asked)))
+            stmt = T.seq(found, T.if_(T.not_(failed), stmt))
+        return T.seq(stmt, T.if_(failed, self.scheduled(replace(check, asked=Asked.WHERE))))
 
     def idle(self, nest: Nest) -> Expr | None:
         """When a nest has nothing to compute, and so looks at no index, though there may be a bad one; None for never."""

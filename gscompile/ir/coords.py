@@ -87,11 +87,13 @@ def ravel(coords: Sequence[Expr], shape: Sequence[Dim], sizes: Sizes) -> Expr:
     return flat
 
 
-def nested(names: str, extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt]) -> Stmt:
-    """Serial loops over a box in row-major order."""
+def nested(names: str, extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt], one_copy: bool = False) -> Stmt:
+    """Serial loops over a box in row-major order; ``one_copy`` as :func:`gscompile.ir.tir.for_` takes it."""
 
     def level(done: list[Expr]) -> Stmt:
         k = len(done)
-        return body(done) if k == len(extents) else T.for_(extents[k], lambda i: level([*done, i]), f"{names}{k}")
+        if k == len(extents):
+            return body(done)
+        return T.for_(extents[k], lambda i: level([*done, i]), f"{names}{k}", one_copy)
 
     return level([])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords
@@ -163,6 +164,15 @@ class RowNest(Nest):
         return self.elements
 
 
+class Asked(Enum):
+    """What is asked about the indices of a check."""
+
+    ALL = "whether one is not valid, and where the first of these is"
+    WHETHER = "whether one is not valid"
+    SELDOM = "whether one is not valid, where nothing else is done"
+    WHERE = "where the first is that is not valid"
+
+
 @dataclass(frozen=True, slots=True)
 class CheckNest(Nest):
     """Find the first index that is not ``valid`` and record it in ``status``.
@@ -176,7 +186,7 @@ class CheckNest(Nest):
         excess: an int64 that is 0 just where it is.
         position: where that component stands in the index tensor.
         value: the index value at a position of the index tensor.
-        known: that some index is not valid is known; only where is asked.
+        asked: what the statement is to find out.
     """
 
     name: str
@@ -190,7 +200,7 @@ class CheckNest(Nest):
     status: Buffer
     slot: int
     place: Expr
-    known: bool = False
+    asked: Asked = Asked.ALL
 
     @property
     def work(self) -> Dim:

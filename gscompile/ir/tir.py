@@ -549,14 +549,20 @@ def bind(variable: Var, value: Expr) -> Stmt:
     return tirx.Bind(variable, value)
 
 
-def _loop(extent: Any, body: Body, name: str, kind: Any, start: Any = 0) -> Stmt:
+def _loop(
+    extent: Any, body: Body, name: str, kind: Any, start: Any = 0, notes: Mapping[str, Any] | None = None
+) -> Stmt:
     v = tirx.Var(name, "int64")
-    return tirx.For(v, int64(start), int64(_wide(extent)), kind, body(v), None)
+    return tirx.For(v, int64(start), int64(_wide(extent)), kind, body(v), None, notes)
 
 
-def for_(extent: Any, body: Body, name: str = "i") -> Stmt:
-    """A serial loop over ``[0, extent)``."""
-    return _loop(extent, body, name, tirx.ForKind.SERIAL)
+def for_(extent: Any, body: Body, name: str = "i", one_copy: bool = False) -> Stmt:
+    """A serial loop over ``[0, extent)``.
+
+    Args:
+        one_copy: it seldom runs, or most of the time is spent in loops inside: LLVM neither unrolls nor unswitches it.
+    """
+    return _loop(extent, body, name, tirx.ForKind.SERIAL, notes={_ONE_COPY: const(1)} if one_copy else None)
 
 
 def for_range(lo: Expr, hi: Expr, body: Body, name: str = "i") -> Stmt:
@@ -893,6 +899,35 @@ def _announced(func: PrimFunc) -> PrimFunc:
     return func.with_body(import_llvm(_TASKS, tvm_ffi.structural_map(func.body, (tirx.For, announced), order="post")))
 
 
+_ONE_COPY = "one_copy"
+"""What a loop is annotated with that :func:`for_` is told to compile once."""
+
+# LLVM puts no second copy of a call like this anywhere: it neither unrolls nor unswitches the loops that it stands in.
+_UNIQUE = """
+define void @gs_unique() alwaysinline nounwind {
+  call void asm sideeffect "", ""() noduplicate nounwind willreturn memory(inaccessiblemem: readwrite)
+  ret void
+}
+"""
+
+
+def _in_one_copy(func: PrimFunc) -> PrimFunc:
+    """A function of whose loops LLVM makes no copies that :func:`for_` was told to compile once."""
+
+    def is_one(x: Any) -> bool:
+        return _ONE_COPY in x.annotations
+
+    def unique(x: Any) -> Any:
+        if not is_one(x):
+            return x
+        body = seq(evaluate(call_extern("void", "gs_unique")), x.body)
+        return tirx.For(x.loop_var, x.min, x.extent, x.kind, body, None)
+
+    if not _walk(func.body, (tirx.For, is_one)):
+        return func
+    return func.with_body(import_llvm(_UNIQUE, tvm_ffi.structural_map(func.body, (tirx.For, unique), order="post")))
+
+
 def without_threads(func: PrimFunc) -> PrimFunc:
     """A function whose parallel loops are serial."""
 
@@ -969,7 +1004,7 @@ def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
         pipeline: the name of TVM's lowering, as registered.
     """
     if pipeline == CPU_PIPELINE:
-        mod = tvm.IRModule({name: _announced(for_llvm(f)) for name, f in mod.functions.items()})
+        mod = tvm.IRModule({name: _announced(for_llvm(_in_one_copy(f))) for name, f in mod.functions.items()})
         if any(wraps_around(f) for f in mod.functions.values()):
             with _llvm_options:
                 return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)

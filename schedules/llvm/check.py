@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gscompile.ir import status
 from gscompile.ir import tir as T
-from gscompile.ir.nests import CheckNest, Nest, fail, status_failed
+from gscompile.ir.nests import Asked, CheckNest, Nest, fail, status_failed
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.llvm.ranges import Share, over_box
 from gscompile.schedules.loops import nested, ravel
@@ -81,7 +83,16 @@ class Check:
                 steps.append(T.if_(earlier, record))
             return T.seq(*steps)
 
-        located = nested("g", ctx.sizes.shape(nest.grid), locate)
-        if nest.known:
-            return located
-        return T.seq(check_all(nest, ctx), T.if_(status_failed(nest.status), located))
+        def see(g: list[Expr]) -> Stmt:
+            valid = [nest.valid(g, k) for k in range(nest.components)]
+            return T.if_(T.not_(T.all_of(valid)), fail(nest.status))
+
+        def each(body: Callable[[list[Expr]], Stmt]) -> Stmt:
+            return nested("g", ctx.sizes.shape(nest.grid), body, one_copy=True)
+
+        if nest.asked is Asked.WHERE:
+            return each(locate)
+        if nest.asked is Asked.SELDOM:
+            return each(see)
+        tested = check_all(nest, ctx)
+        return tested if nest.asked is Asked.WHETHER else T.seq(tested, T.if_(status_failed(nest.status), each(locate)))

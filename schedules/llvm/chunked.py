@@ -118,7 +118,12 @@ def _unless_sorted(s: RowScatter, worth: Condition, body: Callable[[Condition], 
     looks = T.seq(
         T.store(falls, [zero], zero),
         if_(quarter, last - quarter, lambda low, high: T.any_of([low >= half, high < half])),
-        T.for_(T.const(RUN_SAMPLES), lambda k: if_(k * step, (k + 1) * step, lambda here, there: here > there), "k"),
+        T.for_(
+            T.const(RUN_SAMPLES),
+            lambda k: if_(k * step, (k + 1) * step, lambda here, there: here > there),
+            "k",
+            one_copy=True,
+        ),
     )
     some = both(worth, pays(s.ctx, (s.points, 1)))
     found = looks if some is True else T.if_(some, looks)
@@ -277,8 +282,10 @@ class _Chunks:
             known = isinstance(self.count, int) or g < MIN_PARTIALS
             place = T.const(g) if known else T.minimum(T.const(g), self.chunks - 1)
             there = T.load(self.partials, place, *c)
-            if not known:  # one version for any number of chunks
-                there = T.select(self.chunks > g, there, identity(nest, acc))
+            if (
+                not known
+            ):  # one version for any number of chunks; as few conditions as there can be, by which LLVM makes copies
+                there = T.select(self.chunks > g - g % MIN_PARTIALS, there, identity(nest, acc))
             return T.store(register, [zero], nest.op.reduction.combine(acc, T.load(register, zero), there))
 
         value = nest.op.finish(nest.dtype, T.load(register, zero), None)

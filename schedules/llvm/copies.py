@@ -105,7 +105,7 @@ class _Rows:
             return T.let("known", T.minimum(hi - begin, T.const(self.together + self.ahead)), known)
 
         blocks = T.quotient(hi - lo + (self.together - 1), T.const(self.together))
-        loop = T.for_(blocks, lambda b: T.let("begin", lo + b * self.together, block), "block")
+        loop = T.for_(blocks, lambda b: T.let("begin", lo + b * self.together, block), "block", one_copy=True)
         copy = T.seq(T.allocate(places), flag.around(loop), store_fence())
         some = None if self.nest.check is None else self.some()
         if self.nest.check is None or some is None:

@@ -96,7 +96,7 @@ class _PickedRows:
             loop = T.for_range(begin, end, lambda i: part.cell([*c, i]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
-        return T.for_(T.quotient(picks + (together - 1), T.const(together)), block, "block")
+        return T.for_(T.quotient(picks + (together - 1), T.const(together)), block, "block", one_copy=True)
 
 
 def picked_row(nest: MapNest) -> int | None:

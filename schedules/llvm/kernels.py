@@ -107,7 +107,7 @@ first:
   store <4 x i32> %f.bytes, ptr %f.target, align 16, !nontemporal !0
   %f.next = add nuw nsw i64 %f, 16
   %f.more = icmp slt i64 %f.next, %head
-  br i1 %f.more, label %first, label %line
+  br i1 %f.more, label %first, label %line, !llvm.loop !3
 line:
   %at = phi i64 [ 0, %long ], [ %head, %first ], [ %next, %line ]
   %source = getelementptr i8, ptr %from, i64 %at
@@ -128,7 +128,7 @@ last:
   store <4 x i32> %l.bytes, ptr %l.target, align 16, !nontemporal !0
   %l.next = add nuw nsw i64 %l, 16
   %l.more = icmp slt i64 %l.next, %n
-  br i1 %l.more, label %last, label %done
+  br i1 %l.more, label %last, label %done, !llvm.loop !4
 plain:
   %v.end = sub i64 %n, 64
   %lines = icmp sge i64 %v.end, 0
@@ -176,6 +176,10 @@ done:
 !0 = !{i32 1}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.isvectorized", i32 1}
+!3 = distinct !{!3, !6}
+!4 = distinct !{!4, !6}
+!5 = distinct !{!5, !6}
+!6 = !{!"llvm.loop.unroll.disable"}
 """
 )
 
@@ -242,7 +246,7 @@ line:
   call void @llvm.prefetch.p0(ptr %at, i32 0, i32 2, i32 1)
   %next = add nuw nsw i64 %k, 1
   %more = icmp slt i64 %next, %lines
-  br i1 %more, label %line, label %done
+  br i1 %more, label %line, label %done, !llvm.loop !5
 done:
   ret void
 }

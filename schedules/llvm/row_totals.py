@@ -151,7 +151,7 @@ class RowTotals:
             count = T.store(equal, [zero], T.load(equal, zero) + 1)
             return s.compared(k * step, k * step + 1, lambda rows: T.if_(rows[0] == rows[1], count))
 
-        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k"))
+        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k", one_copy=True))
         large = points * (INDEX_BYTES * len(s.leading) + s.width * s.acc.itemsize) >= LARGE_BYTES
         least = T.select(large, T.const(LEAST_LARGE_RUNS), T.const(LEAST_RUNS))
         return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, body(T.load(equal, zero) >= least))
