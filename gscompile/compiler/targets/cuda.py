@@ -44,6 +44,7 @@ class Cuda(Target):
     by_driver = True
     variant = "arch"
     in_parts = False
+    pipeline = T.CUDA_PIPELINE
     code: ClassVar[Mapping[str, CodeKind]] = {
         **HOST_CODE,
         "cuda": CodeKind("cu", lambda target, func, library: T.device_source(library)),
