@@ -12,7 +12,7 @@ from gscompile.frontend.core import Lane, ScatterOptions
 from gscompile.frontend.draft import Draft
 from gscompile.ir.dims import Dim
 from gscompile.ir.graph import Value
-from gscompile.ir.index_map import IndexMap, Shared
+from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.arg_scatter import NOWHERE, BestAt
 from gscompile.ir.ops.movement import Full, Iota, SizeOf
 from gscompile.ir.types import DTYPES, TensorType
@@ -39,8 +39,7 @@ def scatter(
     draft.require(through.check(op, data.shape, index.shape))
     points = through.points_shape(data.shape, index.shape)
     source = core.source(draft, op, data, src, points)
-    free = [j for j in through.grid_axes if Shared(j) not in through.sources]
-    number = _numbers(draft, through, points, free, index)
+    number = _numbers(draft, through, points, index)
     nowhere = draft.add(Full(NOWHERE), [], TensorType(data.shape, INT64))
     reduce = BestAt.of(str(options.reduction), flag(op, "include_self", options.include_self))
     options = replace(options, reduction=reduce, include_self=True)
@@ -48,17 +47,17 @@ def scatter(
     best = core.scatter(draft, op, data, index, source, through, options, name, Lane(0, operands))
     at = core.scatter(draft, op, nowhere, index, number, through, options, None, Lane(1, operands))
     count: Value = draft.scalar(1, INT64)
-    for j in free:
+    for j in through.own_axes:
         count = draft.pointwise("mul", count, _size(draft, index.shape[j]))
     pair = best, draft.pointwise("where", draft.pointwise("lt", at, 0), count, at)
     return cast(Value, pair)
 
 
-def _numbers(draft: Draft, through: IndexMap, points: tuple[Dim, ...], free: list[int], index: Value) -> Value:
+def _numbers(draft: Draft, through: IndexMap, points: tuple[Dim, ...], index: Value) -> Value:
     """Every point's row-major number on the axes of the index that data does not share."""
     type = TensorType(points, INT64)
     number = draft.add(Full(0), [], type)
-    for k, j in enumerate(free):
+    for k, j in enumerate(through.own_axes):
         along = draft.add(Iota(through.layout.index(("index", j))), [], type)
         if k:
             number = draft.pointwise("mul", number, _size(draft, index.shape[j]))

@@ -278,6 +278,11 @@ class IndexMap:
         return tuple(j for j in range(self.index_rank) if j != self.vector_axis)
 
     @property
+    def own_axes(self) -> tuple[int, ...]:
+        """Those of ``grid_axes`` that data does not share: points that differ on another one are in different cells."""
+        return tuple(j for j in self.grid_axes if Shared(j) not in self.sources)
+
+    @property
     def indexed_axes(self) -> tuple[int, ...]:
         """The axis of data that each component indexes."""
         by_component = {s.component: a for a, s in enumerate(self.sources) if isinstance(s, Indexed)}

@@ -41,6 +41,7 @@ class RowsAdded:
         totals: what they are combined with, of dtype ``wide``.
         value: a point -> what it brings, of that dtype.
         n: neighbours of a row that a thread takes at once: float32 that one access adds, or 1.
+        along: the axis of the points' layout that a thread's rows follow each other on.
         run: rows that it takes.
     """
 
@@ -50,6 +51,7 @@ class RowsAdded:
     wide: DType
     value: Callable[[Point], Expr]
     n: int
+    along: int
     run: int
 
     @classmethod
@@ -60,42 +62,40 @@ class RowsAdded:
         m, r = nest.op.addressing.map, nest.op.reduction
         if not nest.grid or not m.layout or m.layout[-1][0] != "window":
             return None
-        run = ctx.choose(RUN) if r.associative and r.commutative else 1
+        along = m.layout.index(("index", (m.own_axes or m.grid_axes)[-1]))
+        run = ctx.choose(RUN) if m.own_axes and r.associative and r.commutative else 1
         last, n = m.sources[-1] if m.sources else None, 1
         if wide.name == "float32" and atomic_name(r, nest.dtype) == "add" and isinstance(last, Window):
             width, pitch = nest.window[last.window], nest.shape[-1]
             if m.layout[-1] == ("window", last.window) and isinstance(width, int) and isinstance(pitch, int):
                 n = math.gcd(ctx.choose(ACCESS) // wide.itemsize, width, pitch)
-        return cls(nest, ctx, totals, wide, value, n, run)
+        return cls(nest, ctx, totals, wide, value, n, along, run)
 
     def statement(self) -> Stmt:
         """The kernel."""
-        box, along, rows = self.box(self.run)
+        box, rows = self.box(self.run)
 
         def thread(c: list[Expr], number: Expr) -> Stmt:
-            return self.taken(c, number, along, rows, c[along] * self.run, self.added)
+            return self.taken(c, number, rows, c[self.along] * self.run, self.added)
 
         return over(self.ctx, box, thread)
 
-    def box(self, length: int) -> tuple[Shape, int, Expr]:
-        """The threads, each of which takes so many rows; the axis of these rows, and their number."""
-        layout = self.nest.op.addressing.map.layout
-        box: list[Dim] = list(extents(self.nest, layout))
-        along = max(k for k, (kind, _) in enumerate(layout) if kind == "index")
-        rows, box[along] = box[along], ceildiv(box[along], length)
+    def box(self, length: int) -> tuple[Shape, Expr]:
+        """The threads, each of which takes so many rows, and the number of rows on their axis."""
+        box: list[Dim] = list(extents(self.nest, self.nest.op.addressing.map.layout))
+        rows, box[self.along] = box[self.along], ceildiv(box[self.along], length)
         box[-1] = box[-1] // self.n
-        return tuple(box), along, self.ctx.sizes(rows)
+        return tuple(box), self.ctx.sizes(rows)
 
     def taken(
         self,
         c: list[Expr],
         number: Expr,
-        along: int,
         rows: Expr,
         first: Expr,
         use: Callable[[list[Expr], Buffer], Stmt],
     ) -> Stmt:
-        """What a thread does for rows that follow each other on an axis of so many.
+        """What a thread does for rows that follow each other, of so many on their axis.
 
         Args:
             first: the number of the first one.
@@ -105,7 +105,7 @@ class RowsAdded:
         inside = [None if self.run == 1 else first + q < rows for q in range(self.run)]
         rows_at = []
         for q, here in enumerate(inside):
-            at = [first + q if k == along else x for k, x in enumerate(c)]
+            at = [first + q if k == self.along else x for k, x in enumerate(c)]
             at[-1] = at[-1] * self.n
             place = placed(nest, ctx, layout, at, number, here, lambda p: ravel(p.cell, nest.shape, ctx.sizes))
             rows_at.append(place)

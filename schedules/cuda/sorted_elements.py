@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
-from gscompile.ir.index_map import Place, Shared
+from gscompile.ir.index_map import Place
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
@@ -70,8 +70,7 @@ def columns(nest: ScatterNest, axes: Sequence[Place]) -> int | None:
 
     None where that is not known, or there are other points of the cell that a run of such neighbours does not have.
     """
-    shared = {s.axis for s in nest.op.addressing.map.sources if isinstance(s, Shared)}
-    along = [k for k, (kind, j) in enumerate(axes) if kind == "index" and j not in shared]
+    along = [axes.index(("index", j)) for j in nest.op.addressing.map.own_axes]
     if not along or along != list(range(along[0], along[-1] + 1)):
         return None
     width = product(extents(nest, axes)[along[-1] + 1 :])

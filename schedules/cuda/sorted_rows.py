@@ -68,17 +68,17 @@ class _Stretches(RowsAdded):
 
     def statement(self) -> Stmt:
         length = max(self.run, self.ctx.choose(STRETCH))
-        box, along, rows = self.box(length)
-        return over(self.ctx, box, lambda c, i: self.stretch(c, i, along, rows, length))
+        box, rows = self.box(length)
+        return over(self.ctx, box, lambda c, i: self.stretch(c, i, rows, length))
 
-    def stretch(self, c: list[Expr], number: Expr, along: int, rows: Expr, length: int) -> Stmt:
-        """What a thread does for up to so many rows that follow each other on an axis."""
+    def stretch(self, c: list[Expr], number: Expr, rows: Expr, length: int) -> Stmt:
+        """What a thread does for up to so many rows that follow each other."""
         total = T.buffer("total", [self.n], self.wide.tir, align=16, scope="local")
         run = T.buffer("run", [2], "int64", align=8, scope="local")  # its cell, and whether there was one before it
-        begin = c[along] * length
+        begin = c[self.along] * length
 
         def part(k: Expr) -> Stmt:
-            return self.taken(c, number, along, rows, begin + k * self.run, lambda x, v: self.runs(x, v, total, run))
+            return self.taken(c, number, rows, begin + k * self.run, lambda x, v: self.runs(x, v, total, run))
 
         parts = T.quotient(rows - begin + (self.run - 1), T.const(self.run))
         return T.seq(
