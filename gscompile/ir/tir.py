@@ -594,6 +594,11 @@ def thread_binding(tag: str, extent: Any, body: Body, name: str, dtype: str = "i
     return tirx.For(v, const(0, dtype), extent, tirx.ForKind.THREAD_BINDING, body(v), iv)
 
 
+def resident(blocks: int, body: Stmt) -> Stmt:
+    """The body of a kernel so many of whose blocks a multiprocessor shall hold: what its registers are limited by."""
+    return tirx.AttrStmt(const(0, "int32"), "tirx.launch_bounds_min_blocks_per_sm", const(blocks, "int32"), body)
+
+
 def synchronize_block() -> Stmt:
     """Wait for the threads of a block, which then see what they have stored in shared memory."""
     return evaluate(tirx.call_intrin("void", "tirx.tvm_storage_sync", ir.StringImm("shared")))

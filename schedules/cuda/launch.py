@@ -13,7 +13,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.cuda.choices import BLOCK
-from gscompile.schedules.cuda.numbers import THREADS_PER_BLOCK, most_blocks
+from gscompile.schedules.cuda.numbers import RESIDENT_THREADS, THREADS_PER_BLOCK, most_blocks
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Context
 
@@ -92,6 +92,11 @@ def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt], dtype: str =
         return T.thread_binding("threadIdx.x", block, inner, "t", dtype)
 
     return T.thread_binding("blockIdx.x", blocks, thread, "b", dtype)
+
+
+def resident(ctx: Context, body: Stmt) -> Stmt:
+    """The body of a kernel of whose threads a multiprocessor need hold no more than :data:`RESIDENT_THREADS`."""
+    return T.resident(max(RESIDENT_THREADS // ctx.choose(BLOCK), 1), body)
 
 
 def strided(

@@ -7,6 +7,10 @@ from gscompile.schedules.rule import Target
 THREADS_PER_BLOCK = 256
 """Threads of a thread block: a multiple of the warp, small enough that eight fit a multiprocessor."""
 
+RESIDENT_THREADS = 1024
+"""Threads of a kernel with several points underway that a multiprocessor need hold: 64 registers of its 65,536 for each.  Where
+it is not told, ptxas spills some for 32, 40 or 48 registers and more threads."""
+
 IN_FLIGHT = 4
 """Units of a copy that a thread has underway.  A multiprocessor's share of 5 TB/s is 26 KB in the 700 ns that memory takes:
 16 bytes of each of 1,660 threads, of the 2,048 that it holds at most, or of 415 that have four underway."""

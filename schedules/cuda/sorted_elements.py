@@ -28,7 +28,7 @@ from gscompile.schedules.cuda.atomics import atomic, atomic_name, in_order
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import STRETCH, UNDERWAY
 from gscompile.schedules.cuda.groups import WARP, Group, groups
-from gscompile.schedules.cuda.launch import by_width
+from gscompile.schedules.cuda.launch import by_width, resident
 from gscompile.schedules.cuda.matched import read_ahead
 from gscompile.schedules.cuda.numbers import SECTOR, fold_threads
 from gscompile.schedules.cuda.points import Point, extents, slice_axes, slice_of, slice_shape
@@ -149,12 +149,13 @@ def segments(
             begun = [T.const(-1), neutral, T.const(0, "uint32")]
             goes_on = T.all_of([group.lane >= WARP - width, T.load(run, ZERO) >= 0])
             last = atomic(op, total, by_number(T.load(run, ZERO), shape), T.load(state[1], ZERO))
-            return T.seq(
+            body = T.seq(
                 *map(T.allocate, state),
                 *(T.store(s, [ZERO], x) for s, x in zip(state, begun, strict=True)),
                 T.registers("stretch", [number[0] * (parts * each), parts], lambda x: stretch(x[0], x[1])),
                 T.if_(goes_on, last),
             )
+            return resident(ctx, body)
 
         many, few = (T.quotient(count + (length - 1), T.const(length)) for length in (each * most, each))
         return groups(ctx, T.select(parts > 1, many, few), WARP, warp)

@@ -22,7 +22,7 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import PLAIN, atomic_name
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import STRETCH
-from gscompile.schedules.cuda.launch import over
+from gscompile.schedules.cuda.launch import over, resident
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.scatter import AtomicScatter
 from gscompile.schedules.cuda.sorted_elements import counted, in_runs
@@ -69,7 +69,7 @@ class _Stretches(RowsAdded):
     def statement(self) -> Stmt:
         length = max(self.run, self.ctx.choose(STRETCH))
         box, rows = self.box(length)
-        return over(self.ctx, box, lambda c, i: self.stretch(c, i, rows, length))
+        return over(self.ctx, box, lambda c, i: resident(self.ctx, self.stretch(c, i, rows, length)))
 
     def stretch(self, c: list[Expr], number: Expr, rows: Expr, length: int) -> Stmt:
         """What a thread does for up to so many rows that follow each other."""

@@ -15,7 +15,7 @@ import gscompile as gs
 
 ARCH = "sm_90"
 KERNEL = re.compile(
-    r'^extern "C" __global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(([^)]*)\) \{\n.*?^\}\n', re.M | re.S
+    r'^extern "C" __global__ void (?:__launch_bounds__\([\d, ]+\) )?(\w+)\(([^)]*)\) \{\n.*?^\}\n', re.M | re.S
 )
 _PROTOTYPE = re.compile(r'^extern "C" __global__ [^{]*?;\n', re.M)
 _DEVICE = re.compile(r"^__device__ __forceinline__ \w+ (gs_\w+)\(.*?^\}\n", re.M | re.S)

@@ -87,9 +87,12 @@ ABSENT: dict[str, Callable[[Combination], bool]] = {
         c.rule in ("privatised", "sorted-elements", "sorted-rows") and c.reduction in ("sub", "logaddexp")
     ),
     "neighbouring bools are not moved at once": lambda c: c.rule == "elements" and c.dtype == "bool",
-    "truths are not shuffled": lambda c: c.rule == "fold-rows" and c.reduction in ("any", "all"),
+    "truths are not shuffled": lambda c: c.rule in ("fold-rows", "bags") and c.reduction in ("any", "all"),
     "nor are the least and the most of 8 and 16 bits, but for those that float32 stands for": lambda c: (
-        c.rule == "fold-rows" and c.reduction in ORDERINGS and KNOWN[c.dtype].bits < 32 and c.dtype != "bfloat16"
+        c.rule in ("fold-rows", "bags")
+        and c.reduction in ORDERINGS
+        and KNOWN[c.dtype].bits < 32
+        and c.dtype != "bfloat16"
     ),
     "rows of complex products are taken one by one": lambda c: c.rule == "scans" and _complex_products(c),
     "others are scans": lambda c: c.rule == "serial-rows" and not _complex_products(c),
@@ -107,6 +110,6 @@ def product(dtype: str) -> Iterator[Combination]:
         for bounds in BOUNDS:
             yield from (Combination(rule, dtype, "", bounds, kind) for rule in GATHERS)
             yield from (Combination(rule, dtype, r, bounds, kind) for rule in SCATTERS for r in REDUCTIONS)
-            yield from (Combination("folds", dtype, r, bounds, kind) for r in FOLDED)
+            yield from (Combination("bags", dtype, r, bounds, kind) for r in FOLDED)
         yield from (Combination("fold-rows", dtype, r, "", kind) for r in (*FOLDED, "argmax", "argmin"))
-        yield from (Combination("fold-columns", dtype, r, "", kind) for r in FOLDED)
+        yield from (Combination(rule, dtype, r, "", kind) for rule in ("fold-columns", "folds") for r in FOLDED)

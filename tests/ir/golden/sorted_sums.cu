@@ -185,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(256) sorted_sums_kernel_1(float* __
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) sorted_sums_kernel_2(int64_t* __restrict__ i_ptr, float* __restrict__ out0_put_3_ptr, float* __restrict__ v_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256, 4) sorted_sums_kernel_2(int64_t* __restrict__ i_ptr, float* __restrict__ out0_put_3_ptr, float* __restrict__ v_ptr, int64_t k, int64_t n) {
   if (((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < (((int64_t)1 < (((int64_t)2162688 <= k) ? (int64_t)4 : (int64_t)1)) ? ((k + (int64_t)511) >> (int64_t)9) : ((k + (int64_t)127) >> (int64_t)7))) {
     alignas(8) int64_t run_ptr[1];
     alignas(8) float sum_ptr[1];
