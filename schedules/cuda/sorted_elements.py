@@ -8,8 +8,8 @@ runs.  Points that are dropped end no run.  Where the promise is broken, lanes r
 Where so few stretches would leave a GPU idle, they have :data:`UNDERWAY` rounds.
 
 Per point its index and value from memory; per run its cell read and written, or an atomic, of which there are two per stretch at
-most; per 32 points about 80 instructions.  Counted on the CPU for 4,000,000 points in 1,000,000 cells on an H200: 20,834 atomics,
-where combining the lanes that meet takes 1,075,785; in one cell 10,417 instead of 125,000, and 13.8 us in the model instead of
+most; per 32 points about 80 instructions.  Counted on the CPU for 4,000,000 points in 1,000,000 cells on an H200: 15,626 atomics,
+where combining the lanes that meet takes 1,075,785; in one cell 7,813 instead of 125,000, and 13.8 us in the model instead of
 65.1.
 """
 
