@@ -5,8 +5,19 @@
 
 from tests.cuda.device import CudaError, cpu_compiler
 from tests.cuda.graphs import on_cpu
-from tests.cuda.mutations import Mutation, mutations
+from tests.cuda.mutations import Mutation, mutations, of_warps
 from tests.cuda.program import Program
 from tests.cuda.text import Text, common_header, joined
 
-__all__ = ["CudaError", "Mutation", "Program", "Text", "common_header", "cpu_compiler", "joined", "mutations", "on_cpu"]
+__all__ = [
+    "CudaError",
+    "Mutation",
+    "Program",
+    "Text",
+    "common_header",
+    "cpu_compiler",
+    "joined",
+    "mutations",
+    "of_warps",
+    "on_cpu",
+]

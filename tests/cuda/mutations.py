@@ -9,6 +9,8 @@ from dataclasses import dataclass
 # the statement of a barrier, and a call of an atomic whose result is not used
 _BARRIER = re.compile(r"\b__sync(?:threads|warp)\([^;()]*\);")
 _ATOMIC = re.compile(r"\batomic(Add|Sub|Min|Max|And|Or|Xor)\(")
+_SHUFFLE = re.compile(r"\b__shfl(?:_up|_down)?_sync\(")
+_MASK = re.compile(r"\b(?:4294967295(?=,)|0xffffffffu(?=,))")
 _PLAIN = {
     "Add": "{p} = {p} + {v}",
     "Sub": "{p} = {p} - {v}",
@@ -47,6 +49,18 @@ def mutations(text: str) -> Iterator[Mutation]:
             parts = "xyzw"[: int(vector[1])]
             plain = ", ".join(_PLAIN[m[1]].format(p=f"({pointer})->{c}", v=f"({value}).{c}") for c in parts)
         yield Mutation(f"a plain atomic{m[1]}", text, f"{text[: m.start()]}({plain}){text[end:]}")
+
+
+def of_warps(text: str) -> Iterator[Mutation]:
+    """A change for each shuffle, after which a lane has its own value, and for each mask of all lanes, which lacks the last."""
+    for m in _SHUFFLE.finditer(text):
+        _, rest, end = _arguments(text, m.end())
+        value, _, _ = _arguments(f"{rest})", 0)
+        yield Mutation(f"no shuffle: {text[m.start() : end]}", text, f"{text[: m.start()]}({value}){text[end:]}")
+    for m in _MASK.finditer(text):
+        yield Mutation(
+            f"a lane is left out: {text[m.start() :][:60]}", text, f"{text[: m.start()]}0x7fffffffu{text[m.end() :]}"
+        )
 
 
 def _arguments(text: str, at: int) -> tuple[str, str, int]:

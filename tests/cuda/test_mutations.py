@@ -1,4 +1,5 @@
-"""Defects in the kernels of compiled graphs are noticed: an atomic made plain, a barrier left out, a block that does not run."""
+"""Defects in the kernels of compiled graphs are noticed: an atomic made plain, a barrier or a shuffle left out, a block that does
+not run, a stretch of sorted points that begins or ends one too early."""
 
 from __future__ import annotations
 
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from tests.cuda import Text, cpu_compiler, device, mutations, on_cpu
+from tests.cuda import Mutation, Text, cpu_compiler, device, mutations, of_warps, on_cpu
 from tests.cuda.counters import counted
 
 pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
 
 N, K, F = 251, 450, 8
+LONG = 1281  # the last one is alone in its stretch of 128
 
 
 def scatter(b: gs.Builder, dtype: str, reduction: Any) -> gs.Value:
@@ -40,6 +42,31 @@ def rows(b: gs.Builder) -> gs.Value:
     return b.take(b.input("x", ("n", 64), "float32"), b.input("i", ("k",), "int64"))
 
 
+def sorted_elements(b: gs.Builder) -> gs.Value:
+    x, i, v = b.input("x", ("n",), "float32"), b.input("i", ("k",), "int64"), b.input("v", ("k",), "float32")
+    return b.put(x, i, v, reduction="add", bounds="fill", sorted=True)
+
+
+def sorted_rows(b: gs.Builder) -> gs.Value:
+    x, i, v = b.input("x", ("n", F), "float32"), b.input("i", ("k",), "int64"), b.input("v", ("k", F), "float32")
+    return b.put(x, i, v, reduction="add", sorted=True)
+
+
+def bags(b: gs.Builder) -> gs.Value:
+    return b.sum(b.take(b.input("x", ("n", 64), "float32"), b.input("i", ("c", 50), "int64")), 1)
+
+
+# what stretches of sorted points depend on, once for each of them
+SORTED = [
+    ("ended_ptr[0] = (uint)0;", "ended_ptr[0] = (uint)4294967295;"),  # the first run is the warp's alone
+    ("run_ptr[1] = (int64_t)0;", "run_ptr[1] = (int64_t)1;"),  # or the thread's
+    ("(k + (int64_t)127)", "(k + (int64_t)126)"),
+    ("lane < 1 && !mine", "lane < 2 && !mine"),
+    ("step < 32;", "step < 16;"),
+    ("* (int64_t)16)", "* (int64_t)15)"),
+    ("(int64_t)31) == (int64_t)31)", "(int64_t)31) == (int64_t)30)"),
+]
+
 GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "add_float32": lambda b: scatter(b, "float32", "add"),
     "add_int64": lambda b: scatter(b, "int64", "add"),
@@ -48,16 +75,25 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "update": update,
     "total": total,
     "rows": rows,
+    "sorted_elements": sorted_elements,
+    "sorted_rows": sorted_rows,
+    "bags": bags,
 }
 
 
-def arrays(inputs: Any) -> dict[str, Any]:
+def arrays(name: str, inputs: Any) -> dict[str, Any]:
     rng = np.random.default_rng(1)
-    sizes = {"k": K, "n": N}
+    sizes = {"k": LONG if name == "sorted_elements" else K, "n": N, "c": 5}
     found = {}
     for a in inputs:
         shape = [sizes.get(str(n), n) for n in a.type.shape]
         found[a.name] = rng.integers(0, N, [int(n) for n in shape]).astype(a.type.dtype.name)
+    if name.startswith("sorted"):
+        found["i"][K // 3 : K] = found["i"][0]  # many in one cell
+        found["i"].sort()
+    if name == "sorted_elements":
+        found["i"][:-1][rng.random(LONG - 1) < 0.2] = N  # dropped
+        found["v"][-1] = 1
     return found
 
 
@@ -70,7 +106,7 @@ def builder(name: str) -> gs.Builder:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_defects_are_noticed(name: str, tmp_path: Path) -> None:
     ((m, source),) = on_cpu([builder(name)], tmp_path)
-    given = arrays(m.inputs)
+    given = arrays(name, m.inputs)
     want = builder(name).build("llvm")(**given)
 
     def right(module: Any) -> bool:
@@ -95,7 +131,11 @@ def test_defects_are_noticed(name: str, tmp_path: Path) -> None:
     kernels = [code for f, code in text.kernels.items() if f in ran]
     called = [f for f in text.functions if "max_int64" not in f and any(f"{f}(" in code for code in kernels)]
     places = [*(text.functions[f] for f in called), *kernels]
-    for k, mutation in enumerate(change for code in places for change in mutations(code)):
+    edits = [Mutation(new, code, code.replace(old, new)) for code in places for old, new in SORTED if old in code]
+    if name not in ("sorted_elements", "sorted_rows"):
+        edits = []
+    found = [change for code in places for change in (*mutations(code), *of_warps(code))]
+    for k, mutation in enumerate([*found, *edits]):
         folder = tmp_path / f"m{k}"
         folder.mkdir()
         ((broken, _),) = on_cpu([builder(name)], folder, edit=mutation)
