@@ -5,6 +5,7 @@ Each loop does a row of 64 floats.  The numbers are what LLVM 22 made when someb
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -74,3 +75,16 @@ def test_how_loops_are_found() -> None:
     text = "f:\n.L1:\n\tmovl\t$0, %ecx\n.L2:\n\tvaddps\t%ymm0, %ymm1, %ymm1 # a sum\n\tincl\t%ecx\n\tjne\t.L2\n\tjmp\t.L1\n"
     assert list(loops(text)) == [Loop(("vaddps\t%ymm0, %ymm1, %ymm1", "incl\t%ecx", "jne\t.L2"))]
     assert hottest(text, "vaddps").count("vaddps") == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cells"), [("float32", 3), ("float32", 4), ("float32", 6), ("int8", 4), ("float16", 6)]
+)
+def test_rows_of_a_few_cells_are_not_put_together_cell_by_cell(dtype: str, cells: int) -> None:
+    """LLVM would make vectors across rows, where threads share them; it is two to three times slower."""
+
+    def scaled(b: gs.Builder) -> gs.Value:
+        return b.take(b.input("x", (1000, cells), dtype), b.input("i", (100_000,), "int64")) * 3
+
+    put_together = re.findall(r"\t(vinsertps|vpinsr[bwdq])\t", asm(scaled, "avx2"))
+    assert len(put_together) <= 3, put_together  # those of single float16
