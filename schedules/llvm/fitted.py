@@ -46,7 +46,7 @@ TIMES: dict[str, dict[str, Any]] = {
     },
     "packed": {"point": 402, "waits": [8, 49, 147, 216, 272, 0], "source waits": [462, 2324], "cell": 38},
     "in place": {"point": 366, "waits": [59, 298, 1354, 1887, 1978, 0], "source waits": [181, 0]},
-    "copied rows": {"point": 873, "line": 1215, "waits": [0, 268, 132, 2126, 0, 0]},
-    "copied cells": {"point": 172, "line": 1261, "cell": 202, "waits": [0, 536, 142, 1498, 0, 0]},
+    "copied rows": {"point": 852, "line": 1277, "waits": [0, 269, 132, 1593, 532, 0]},
+    "copied cells": {"point": 143, "line": 1362, "cell": 205, "waits": [0, 535, 142, 1451, 41, 0]},
     "launch": {"point": 3445421},
 }
