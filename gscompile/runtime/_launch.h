@@ -292,6 +292,7 @@ static void gs_start_helper(void) {
 
 /* Loops, by their code and tasks: whether the calling thread alone is faster than with helpers.  Loops may share an entry. */
 typedef struct {
+    atomic_int brief;       /* too short to learn from, so that its tasks are not measured: reading a thread's clock takes 0.6 us */
     atomic_int loss;        /* 1000 where launches with helpers take twice as long as alone: a moving average */
     atomic_int alone;       /* launches before helpers are asked again */
     atomic_int next_alone;  /* as many the next time; 0 for FIRST_ALONE */
@@ -341,9 +342,9 @@ static void gs_weigh(GsLoop *loop, int64_t whole, int64_t own, int ran, int task
 }
 
 /* Whether helpers were asked. */
-static int gs_run_own(GsJob *job) {
-    GsLoop *loop = gs_loop(job->body, job->group.tasks);
+static int gs_run_own(GsJob *job, GsLoop *loop) {
     if (gs_goes_alone(loop)) {
+        job->measured = 0;
         gs_work(job);
         return 0;
     }
@@ -528,6 +529,13 @@ static void gs_end_trial(int other) {
     }
 }
 
+/* After a launch that says nothing of its pool: one that the next trial has not to wait for. */
+static void gs_pass(void) {
+    int wait = atomic_load(&gs_turn.wait);
+    if (wait > 0 && atomic_load(&gs_turn.trial) == 0)
+        atomic_store(&gs_turn.wait, wait - 1);
+}
+
 /* After a launch: whose turn is next.  Where a pool loses much, the other one is tried, and kept unless it loses more. */
 static void gs_learn(GsJob *job, int other) {
     int64_t run = atomic_load(&job->run), all = job->whole * (job->room + 1);
@@ -587,7 +595,8 @@ static int gs_launch(GsBody body, void *data, int tasks) {
         gs_work(&job);
     else {
         int shared = 1;
-        job.measured = alternates;
+        GsLoop *loop = gs_loop(body, job.group.tasks);
+        job.measured = alternates && !atomic_load_explicit(&loop->brief, memory_order_relaxed);
         int64_t begin = alternates ? gs_clock(CLOCK_MONOTONIC) : 0;
         if (other) {
             pool->call(pool->context, wanted, gs_any_task, &job);
@@ -595,10 +604,14 @@ static int gs_launch(GsBody body, void *data, int tasks) {
             while (atomic_load(&job.finished) < wanted)
                 sched_yield();
         } else
-            shared = gs_run_own(&job);
-        if (alternates && shared) {
+            shared = gs_run_own(&job, loop);
+        if (alternates && !shared)
+            gs_pass();
+        else if (alternates) {
             job.whole = gs_clock(CLOCK_MONOTONIC) - begin;
-            gs_learn(&job, other);
+            atomic_store_explicit(&loop->brief, job.whole * (job.room + 1) < LONG_NS, memory_order_relaxed);
+            if (job.measured)
+                gs_learn(&job, other);
         }
     }
     if (atomic_load(&job.failed) == 0)
