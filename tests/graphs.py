@@ -213,6 +213,16 @@ def cells() -> Iterator[gs.Builder]:
         yield b
 
 
+def rows() -> Iterator[gs.Builder]:
+    """What whole rows of several sectors are combined by: points that are promised to be sorted, and bags."""
+    for dtype in ("int64", "float16", "float32"):
+        b = gs.Builder(f"rows_{dtype}")
+        x, i, v = b.input("x", ("n", 32), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k", 32), dtype)
+        b.output(*(b.put(x, i, v, reduction=r, sorted=True) for r in ("add", "max")))
+        b.output(b.sum(b.take(x, b.input("bags", ("m", 50), "int32")), 1))
+        yield b
+
+
 def apply(b: gs.Builder, function: str, *args: gs.Value) -> gs.Value:
     """A row of the table of pointwise functions."""
     if function == "gelu_tanh":
@@ -302,4 +312,4 @@ def other_dtypes() -> Iterator[gs.Builder]:
 def everything(full: bool = True) -> Iterator[gs.Builder]:
     """All of the above; not ``full``: fewer pairs of what is combined, and each by itself."""
     varied = (make(full) for make in (operators, reductions, folds))
-    return chain(*varied, cells(), functions(), moves(), other_dtypes())
+    return chain(*varied, cells(), rows(), functions(), moves(), other_dtypes())

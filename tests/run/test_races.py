@@ -339,8 +339,10 @@ def race(say: Say, target: str, bounds: str, names: Sequence[str], seconds: floa
 
 
 COOPERATIVE = {
+    "bags",
     "fold-rows",
     "privatised",
+    "sorted-elements",
 }  # threads that wait for each other: run by tests/cuda, which copies indices before a kernel
 SHORT = {  # what was a segmentation fault within a second, and what sorts
     "llvm": [
