@@ -8,9 +8,9 @@ from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords, nested, ravel, unravel
 from gscompile.ir.dims import Dim
 from gscompile.ir.nests import ReduceNest
-from gscompile.ir.tir import Expr, Stmt
+from gscompile.ir.tir import Buffer, Expr, Stmt
 
-__all__ = ["assumed", "box", "by_number", "nested", "over_reduced", "ravel", "storage", "unravel"]
+__all__ = ["assumed", "box", "by_number", "nested", "number_in", "over_reduced", "ravel", "storage", "unravel"]
 
 
 def storage(c: list[Expr]) -> list[Expr]:
@@ -24,6 +24,14 @@ def by_number(number: Expr, axes: Sequence[object]) -> list[Expr]:
     Storage is row-major, so that they are the same place.
     """
     return [*(T.const(0) for _ in axes[1:]), number]
+
+
+def number_in(buf: Buffer, at: Sequence[Expr]) -> Expr:
+    """The row-major position of an element in a buffer."""
+    number: Expr = T.const(0)
+    for x, extent in zip(at, T.extents(buf), strict=True):
+        number = number * extent + x
+    return number
 
 
 def assumed(d: Dim) -> int:

@@ -727,6 +727,11 @@ def free_variables(x: Expr | Stmt) -> list[Var]:
     return list(tirx.analysis.undefined_vars(x, []))
 
 
+def uses(x: Expr, variables: Sequence[Expr]) -> bool:
+    """Whether an expression has one of some variables; what is no variable it does not have."""
+    return any(v.same_as(w) for v in free_variables(evaluate(x)) for w in variables)
+
+
 def structural_hash(x: Any) -> int:
     """Equal for what is built alike."""
     return int(tvm_ffi.structural_hash(x))

@@ -26,7 +26,7 @@ from gscompile.schedules.cuda.numbers import BAG_UNITS, SECTOR, SHORT_BAG, WARP_
 from gscompile.schedules.cuda.reduce import in_parts, serial
 from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.folds import fold_step, replaced
-from gscompile.schedules.loops import by_number, ravel
+from gscompile.schedules.loops import by_number, number_in, ravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import some_cell
 
@@ -119,7 +119,7 @@ class _Rows:
         indices = [load for x in at[:-1] for load in T.all_loads(x)]
         column = c[-1]
         own = [*at[:-1], *([] if condition is None else [condition])]
-        if not indices or nest.shape[-1] == 1 or any(_uses(x, column) for x in own):
+        if not indices or nest.shape[-1] == 1 or any(T.uses(x, [column]) for x in own):
             return None
         index, where = indices[0]
         same = all(b.same_as(index) and all(map(T.same_expr, x, where)) for b, x in indices)
@@ -138,7 +138,7 @@ class _Rows:
         """The rows of every bag; None where each has its own."""
         some = some_cell(self.nest.shape)
         ends = [x for pair in self.nest.ranges(some) for x in pair]
-        if any(_uses(x, v) for x in ends for v, d in zip(some, self.nest.shape, strict=True) if d != 1):
+        if any(T.uses(x, some) for x in ends):
             return None
         ((lo, hi),) = self.nest.ranges(c)
         return hi - lo
@@ -217,7 +217,7 @@ class _Rows:
     def read(self, c: list[Expr], row: Expr, end: Expr, got: Buffer, values: Buffer, u: int, n: int) -> Stmt:
         """A lane's unit of a row."""
         condition, at = self.there(c, row)
-        place = ravel_of(at, self.table)
+        place = number_in(self.table, at)
         unit = moved(values, T.const(u * n), self.table, T.quotient(place, T.const(n)) * n, n)
         guarded = T.if_(self.taken(c, row, end, condition), unit)
 
@@ -267,19 +267,6 @@ class _Rows:
         else:
             keep = T.for_(n, lambda q: T.store(nest.out, by_number(place + q, nest.shape), T.load(cells, q)), "q")
         return T.seq(T.allocate(cells), T.for_(n, one, "q"), keep)
-
-
-def ravel_of(at: list[Expr], buf: Buffer) -> Expr:
-    """The row-major position of coordinates in a buffer."""
-    place: Expr = ZERO
-    for x, extent in zip(at, T.extents(buf), strict=True):
-        place = place * extent + x
-    return place
-
-
-def _uses(x: Expr, variable: Expr) -> bool:
-    """Whether an expression has a variable."""
-    return any(v.same_as(variable) for v in T.free_variables(T.evaluate(x)))
 
 
 def _registers(name: str, dtype: str, count: int) -> Buffer:

@@ -144,8 +144,8 @@ class _Fold:
     def of(nest: ReduceNest, ctx: Context) -> _Fold:
         assert nest.partial is not None
         c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-        uses = {v.name for ends in nest.ranges(c) for x in ends for v in T.free_variables(T.evaluate(x))}
-        return _Fold(nest, ctx, nest.partial, bool(uses & {v.name for v in c}))
+        uneven = any(T.uses(x, c) for ends in nest.ranges(c) for x in ends)
+        return _Fold(nest, ctx, nest.partial, uneven)
 
     @property
     def block(self) -> int:

@@ -31,7 +31,7 @@ from gscompile.schedules.llvm.numbers import (
     MOST_AHEAD,
     last_level_bytes,
 )
-from gscompile.schedules.loops import assumed
+from gscompile.schedules.loops import assumed, number_in
 from gscompile.schedules.rule import Context, Target
 
 UNKNOWN_BYTES = 1 << 40
@@ -63,10 +63,7 @@ def known_bytes(buf: Buffer) -> int:
 
 def place_in(buf: Buffer, at: Sequence[Expr]) -> Expr:
     """Where an element is, in bytes from the tensor's beginning."""
-    place = T.const(0)
-    for x, extent in zip(at, T.extents(buf), strict=True):
-        place = place * extent + x
-    return place * T.itemsize(buf)
+    return number_in(buf, at) * T.itemsize(buf)
 
 
 def from_memory(target: Target, tables: Sequence[Dim]) -> bool:
