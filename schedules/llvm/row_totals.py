@@ -177,7 +177,7 @@ class RowTotals:
 
             return T.kept(("p", "q"), [first + k * step, first + k * step + 1], pair)
 
-        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k"))
+        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k", one_copy=True))
         return T.seq(
             T.allocate(apart), T.store(apart, [zero], zero), looks, body(T.load(apart, zero) >= LEAST_SCATTERED)
         )
