@@ -102,14 +102,7 @@ def row(w: Workload, most: int | None, folder: Path) -> dict[str, Any]:
         with counted(l1=gpu.l1, l2=int(gpu.l2 * part)) as launches:
             got = module(**arrays)
         assert (problem := w.differs(got, w.expected(**arrays))) is None, f"{w.name}: {problem}"
-        kernels, total = [], 0.0
-        for launch in launches:
-            need = seconds(gpu, launch, part)
-            limit = max(need, key=lambda k: need[k])
-            total += LAUNCH + need[limit]
-            kernels.append(
-                {"kernel": launch.kernel, "limit": limit, "us": _us(LAUNCH + need[limit]), **_counts(launch, part)}
-            )
+        total = sum(LAUNCH + max(seconds(gpu, launch, part).values()) for launch in launches)
         floor = whole / (gpu.dram * SUSTAINED)
         traffic = sum(launch.dram_bytes for launch in launches) / moved
         found["gpus"][gpu.name] = {
@@ -117,8 +110,18 @@ def row(w: Workload, most: int | None, folder: Path) -> dict[str, Any]:
             "floor_us": _us(floor),
             "part_of_floor": round(floor / total, 3),
             "traffic": round(traffic, 3),
-            "kernels": kernels,
+            "kernels": kernels(gpu, launches, part),
         }
+    return found
+
+
+def kernels(gpu: Gpu, launches: Sequence[Launch], part: float) -> list[dict[str, Any]]:
+    """Of each launch its time, what limits it, and its counts."""
+    found = []
+    for launch in launches:
+        need = seconds(gpu, launch, part)
+        limit = max(need, key=lambda k: need[k])
+        found.append({"kernel": launch.kernel, "limit": limit, "us": _us(LAUNCH + need[limit]), **_counts(launch)})
     return found
 
 
@@ -126,7 +129,7 @@ def _us(s: float) -> float:
     return round(s * 1e6, 2)
 
 
-def _counts(launch: Launch, part: float) -> dict[str, Any]:
+def _counts(launch: Launch) -> dict[str, Any]:
     reads_writes = [s for s in launch.sites if not s.shared]
     asked = sum(s.lanes * s.size for s in reads_writes)
     sectors = launch.total("sectors")
@@ -135,6 +138,7 @@ def _counts(launch: Launch, part: float) -> dict[str, Any]:
         "threads": launch.threads,
         "dram_bytes": launch.dram_bytes,
         "l2_bytes": launch.l2_bytes,
+        "sectors_per_request": _ratio(sectors, launch.total("requests")),
         "used_of_sectors": round(asked / (sectors * SECTOR), 3) if sectors else None,
         "requests_per_warp": round(
             (launch.total("requests") + launch.total("requests", shared=True)) / launch.warps, 2

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import gscompile as gs
 from tests.cuda import Program, cpu_compiler
 from tests.cuda.counters import Launch, counted
 
@@ -93,3 +97,22 @@ def test_atomics(program: Program) -> None:
     found = site(launch, "y", "atomic")
     assert y.tolist() == [48] * 4 and launch.atomics_of_one == 48
     assert (found.requests, found.lanes, found.sectors) == (6, 192, 6)
+
+
+def test_a_graph_by_way_and_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``benchmarks/cuda_choices.py``: a warp whose points hit one cell adds them up, and makes one atomic of them."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    choices = import_module("cuda_choices")
+    b = gs.Builder("counted")
+    x, i, s = b.input("x", (300,), "int32"), b.input("i", ("e",), "int64"), b.input("s", ("e",), "int32")
+    b.output(b.put(x, i, s, reduction="add"))
+    found = choices.rows(b, ["constant", "uniform"], {"e": 3000})
+    assert list(dict.fromkeys(r["choice"] for r in found)) == ["default", "privatised", "atomics"]
+    assert len(found) == 3 * 2 * 2  # base is copied, points are added
+    by_place = {(r["choice"], r["indices"]): r for r in found if r["kernel"].endswith("_2")}
+    warps = -(-3000 // 32)
+    one, many = by_place["atomics", "constant"], by_place["atomics", "uniform"]
+    assert one["atomics"] == one["atomics_of_one_address"] == warps and one["shared_turns_per_request"] is None
+    assert warps < many["atomics"] <= 3000 and many["sectors_per_request"] > one["sectors_per_request"] >= 4
+    assert by_place["privatised", "uniform"]["shared_turns_per_request"] > 1
+    assert "| counted_kernel_2 |" in choices.table(found)
