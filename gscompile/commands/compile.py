@@ -172,6 +172,8 @@ def replace_operators(options: argparse.Namespace, target: Any, shapes: dict[str
 def builders(options: argparse.Namespace, shapes: dict[str, Shape]) -> list[Any]:
     """The graphs of a model or a script."""
     script, colon, function = options.model.rpartition(":")
+    if options.model.endswith(".py"):
+        raise ArgumentError("a script's function makes the graph: SCRIPT.py:FUNCTION is needed")
     if not colon or not script.endswith(".py"):
         from gscompile.onnx import import_model  # needs the extra [onnx]
 

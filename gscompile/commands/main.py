@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -42,6 +43,8 @@ COMMANDS: Mapping[str, Command] = {"compile": compile, "inspect": inspect, "demo
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status and never raises for a user's mistake."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *rest, **more: f"gscompile: {message}\n"  # without a line of our source
     try:
         try:
             options = completing(parser()).parse_args(argv)
@@ -59,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         discard_output()
         return BROKEN_PIPE
+    finally:
+        warnings.formatwarning = before
 
 
 def parser() -> argparse.ArgumentParser:

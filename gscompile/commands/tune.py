@@ -69,20 +69,23 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         GSError: an option makes no sense.
     """
-    from gscompile.compiler.tuned import Database
+    from gscompile.compiler.tuned import Database, skipped
 
+    require_sense(options)
     if options.merge:
         database = Database(options.database)
         print(f"{options.database}: {database.merge(*options.merge)} records added")
-        for problem in database.problems:
-            print(f"skipped: {problem}", file=sys.stderr)
+        if database.problems:
+            print(skipped(database.problems), file=sys.stderr)
     if options.model is None and options.suite is None:
         if options.merge:
             return 0
         raise ArgumentError("tune: a model is needed, or --suite")
-    from gscompile.tuning.report import write_report
+    from gscompile.tuning.report import require_folder, write_report
     from gscompile.tuning.suite import Entry, sampled, tune_all
 
+    if options.report is not None:
+        require_folder(options.report)
     sizes, everywhere, by_input = sizes_of(options.size), *indices_of(options.indices)
     if options.suite is not None:
         entries = sampled(options.suite, options.seed)
@@ -111,7 +114,30 @@ def run(options: argparse.Namespace) -> int:
         results.append(result)
     if options.report is not None:
         print(f"wrote {write_report(results, options.report)}")
-    return 130 if any(r.interrupted for r in results) else 0
+    if any(r.interrupted for r in results):
+        print(f"interrupted; the same command goes on from {options.database}", file=sys.stderr)
+        return 130
+    return 0
+
+
+def require_sense(options: argparse.Namespace) -> None:
+    """Refuse what would be ignored.
+
+    Raises:
+        ArgumentError: --suite with what is a model's, or with no number of graphs; a time that is none.
+    """
+    if options.time is not None and not options.time >= 0:
+        raise ArgumentError(f"tune: --time: seconds, not negative, are needed; got {options.time}")
+    if options.suite is None:
+        return
+    if options.suite < 1:
+        raise ArgumentError(f"tune: --suite: a number of graphs is needed; got {options.suite}")
+    own = {"a model": options.model, "--indices": options.indices, "--size": options.size, "--shape": options.shape}
+    if unused := [name for name, given in {**own, "--name": options.name}.items() if given]:
+        raise ArgumentError(
+            f"tune: --suite draws graphs, their sizes and indices: {unused[0]} cannot be given with it; "
+            "several graphs of a script, SCRIPT.py:FUNCTION, share --time as well"
+        )
 
 
 def indices_for(everywhere: list[str], by_input: dict[str, str]) -> list[Any]:

@@ -237,8 +237,21 @@ class Database:
                 self.problems.append(f"{self.path}: line {number} {e}{torn}")
         return found
 
+    def require_own(self) -> None:
+        """Refuse to add records to a file of another kind; one that is torn or damaged is none.
+
+        Raises:
+            ArgumentError: there is something in the file, and nothing of it is a record.
+        """
+        if self.records() or not self.problems:
+            return
+        data, begins = self.path.read_bytes(), b'{"choices"'  # as lines do, whose keys are sorted
+        if not data.startswith(begins[: len(data)]) and b'"format"' not in data:
+            raise ArgumentError(f"database {self.path}: is another kind of file, with no record in it")
+
     def merge(self, *others: str | os.PathLike[str]) -> int:
         """Add what other files have and this one has not; returns how many records that are."""
+        self.require_own()
         known = {r.line() for r in self.records()}
         problems, added = list(self.problems), 0
         for path in others:
@@ -283,6 +296,12 @@ class Database:
         return _winners_of(str(self.path.absolute()), status.st_mtime_ns, status.st_size)
 
 
+def skipped(problems: Sequence[str]) -> str:
+    """What is said of lines that could not be read: the first one, and how many there are."""
+    more = len(problems) - 1
+    return f"skipped: {problems[0]}" + (f", and {more} more line{'s' * (more > 1)}" if more else "")
+
+
 _read: dict[str, tuple[tuple[int, int], tuple[Record, ...]]] = {}
 
 
@@ -292,8 +311,7 @@ def _winners_of(path: str, changed: int, size: int) -> tuple[Record, ...]:
         database = Database(path)
         winners = tuple(r for r in database.records() if r.kind == WINNER)
         if database.problems:
-            more = f", and {len(database.problems) - 1} more lines" * (len(database.problems) > 1)
-            warnings.warn(f"skipped: {database.problems[0]}{more}", stacklevel=2)
+            warnings.warn(skipped(database.problems), stacklevel=2)
         known = _read[path] = (changed, size), winners
     return known[1]
 

@@ -15,7 +15,7 @@ from gscompile.errors import ArgumentError
 from gscompile.frontend.builder import Builder
 from gscompile.ir.dims import evaluate
 from gscompile.ir.graph import Graph
-from gscompile.tuning.indices import IndexInput, draw_of, index_inputs
+from gscompile.tuning.indices import IndexInput, draw_of, graph_of, index_inputs
 
 SAMPLES = 128
 """Points that are looked at, each with its successor."""
@@ -47,16 +47,17 @@ class Dispatched:
         self._place = self._names.index(self._index.value.name)
         self._known: dict[tuple[int, int], dict[str, Looks]] = {}
         self._chosen = next(iter(self.modules))
-        self._looking = self._calling = 0.0
+        self._looking = self._calling = self._look = 0.0
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The graph's results, by the module for the distribution that the indices look like."""
         begin = time.perf_counter()
-        if self._looking <= SHARE * self._calling:
+        if self._looking + self._look <= SHARE * self._calling:
             self._chosen = self.choose(*arrays, **named)
             looked = time.perf_counter()
             # what it takes to know a size is not counted: it happens once
-            self._looking += looked - begin if self._calling else 0.0
+            self._look = looked - begin if self._calling else 0.0
+            self._looking += self._look
             begin = looked
         found = self.modules[self._chosen](*arrays, **named)
         self._calling += time.perf_counter() - begin
@@ -113,7 +114,7 @@ def looks(index: Any, limit: int) -> Looks:
 
 
 def dispatch(
-    source: Builder | Graph,
+    source: Builder | Graph | Module,
     target: Any = "llvm",
     *,
     database: str | PathLike[str],
@@ -131,7 +132,7 @@ def dispatch(
     Raises:
         ArgumentError: there is no such distribution, or nothing to look at.
     """
-    graph = source.graph() if isinstance(source, Builder) else source
+    graph = graph_of("dispatch", source)
     if isinstance(indices, str) or not indices:
         raise ArgumentError(f"dispatch: a list of distributions is needed; got {indices!r}")
     for name in indices:

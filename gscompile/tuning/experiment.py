@@ -24,7 +24,7 @@ from gscompile.schedules import Choices
 from gscompile.tuning.candidates import Space
 from gscompile.tuning.candidates import text_of as text_of_choices
 from gscompile.tuning.counters import EVENTS, counted, missing
-from gscompile.tuning.indices import sizes_of, specs_of, text_of
+from gscompile.tuning.indices import graph_of, sizes_of, specs_of, text_of
 from gscompile.tuning.serve import worker_of
 from gscompile.tuning.worker import Answer, Job, Measure, Prepare
 
@@ -163,7 +163,7 @@ def _number(found: Any) -> str:
 
 
 def experiment(
-    source: Builder | Graph,
+    source: Builder | Graph | Module,
     target: Any = "llvm",
     *,
     choices: Mapping[str, Choices] | None = None,
@@ -190,9 +190,7 @@ def experiment(
         ArgumentError: a choice, a distribution or a size makes no sense.  DeviceError: the target is a CPU that does not run
         here.
     """
-    graph = source.graph() if isinstance(source, Builder) else source
-    if not isinstance(graph, Graph):
-        raise ArgumentError(f"experiment: a builder or a graph is needed; got {type(source).__name__}")
+    graph = graph_of("experiment", source)
     found = resolve(target)
     if not found.by_driver:
         found.require_device("experiment")

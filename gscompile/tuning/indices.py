@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gscompile.bench.workload import Draw, all_equal, ascending, blocked, numpy_dtype, permuted, runs, uniform, zipf
-from gscompile.errors import ArgumentError, missing_extra
+from gscompile.build import Module
+from gscompile.errors import ArgumentError, GSError, missing_extra
+from gscompile.frontend.builder import Builder
 from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.dims import Dim, dim_min, evaluate, shape_str
@@ -52,6 +54,20 @@ def draw_of(spec: str) -> Draw:
         if 0 < given < 10**9:
             return make(given)
     raise ArgumentError(f"indices: there is no distribution {spec!r}; known: {', '.join(KNOWN)}")
+
+
+def graph_of(who: str, source: Builder | Graph | Module) -> Graph:
+    """The graph of what was given.
+
+    Raises:
+        ArgumentError: it has none.
+    """
+    if isinstance(source, Module):
+        return source._recipe.graph
+    graph = source.graph() if isinstance(source, Builder) else source
+    if not isinstance(graph, Graph):
+        raise ArgumentError(f"{who}: a builder, a graph or a module is needed; got {type(source).__name__}")
+    return graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +190,11 @@ def read_array(text: str) -> Any:
     path, part = (text, "") if Path(text).suffix in READERS else (text.rpartition(":")[0], text.rpartition(":")[2])
     try:
         array = READERS[Path(path).suffix](path, part)
-    except (OSError, ValueError, KeyError) as e:
-        raise ArgumentError(f"indices: {text}: cannot be read: {e}") from None
+    except GSError:
+        raise
+    except Exception as e:  # another library's
+        why = (e.strerror if isinstance(e, OSError) else None) or str(e).strip("\"'").partition("\n")[0]
+        raise ArgumentError(f"indices: {text}: cannot be read: {why}") from None
     if array.dtype.kind not in "iu":
         raise ArgumentError(f"indices: {text}: has {array.dtype}, and indices are integers")
     return array
@@ -183,7 +202,7 @@ def read_array(text: str) -> Any:
 
 def _npz(path: str, part: str) -> Any:
     with np.load(path, allow_pickle=False) as file:
-        return file[part or next(iter(file.files), "")]
+        return file[_of_several(part, file.files, "array")]
 
 
 def _parquet(path: str, part: str) -> Any:
@@ -191,8 +210,20 @@ def _parquet(path: str, part: str) -> Any:
         from pyarrow import parquet
     except ImportError as e:
         raise missing_extra("pyarrow", "parquet", "a column of a .parquet file") from e
-    table = parquet.read_table(path, columns=[part] if part else None)
-    return table.column(0).to_numpy()
+    file = parquet.ParquetFile(path)
+    column = file.read([_of_several(part, file.schema_arrow.names, "column")]).column(0)
+    if column.null_count:
+        raise ValueError(f"{column.null_count} of {len(column)} rows have no value")
+    return column.to_numpy()
+
+
+def _of_several(part: str, names: Sequence[str], what: str) -> str:
+    """The one that was named; the only one, if none was."""
+    if part in names or (not part and len(names) == 1):
+        return part or names[0]
+    raise ValueError(
+        f"it has the {what}s {', '.join(names)}: FILE:{what.upper()} says which" if names else f"no {what}"
+    )
 
 
 READERS = {".npy": lambda path, part: np.load(path, allow_pickle=False), ".npz": _npz, ".parquet": _parquet}
@@ -223,7 +254,11 @@ def sizes_of(graph: Graph, sizes: Mapping[str, int] | None, specs: Mapping[str, 
     if wrong := [n for n, x in found.items() if type(x) is not int or x < 0]:
         raise ArgumentError(f"sizes: {wrong[0]} is an int that is not negative; got {found[wrong[0]]!r}")
     if missing := [n for n in symbols if n not in found]:
-        raise ArgumentError(f"sizes: {graph.name} needs a number for {', '.join(missing)}")
+        how = " ".join(f"--size {n}=1000" for n in missing)
+        given = ", ".join(f'"{n}": 1000' for n in missing)
+        raise ArgumentError(
+            f"sizes: {graph.name} needs a number for {', '.join(missing)}, as {how}, or in Python sizes={{{given}}}"
+        )
     return found
 
 

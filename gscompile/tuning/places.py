@@ -95,7 +95,7 @@ class Here:
     def __init__(self, job: Job, cache: str, seed: int) -> None:
         self.machine, self.threads = tuned.machine(), job.threads
         self.cores = own_cores()[job.threads :]
-        self._job, self._first = replace(job, cores=own_cores()[: job.threads]), Prepare(seed)
+        self._job, self._cache, self._first = replace(job, cores=own_cores()[: job.threads]), cache, Prepare(seed)
         self._process = Process(self._job, cache, self._first)
 
     def open(self) -> None:
@@ -110,6 +110,9 @@ class Here:
         return found.default_ms
 
     def ask(self, request: Measure | MeasureAgain, patience_s: float) -> Answer:
+        if isinstance(request, MeasureAgain):  # where memory lies is part of what is drawn, so in a process of its own
+            self._process.stop()
+            self._process = Process(self._job, self._cache)
         return self._process.ask(request, patience_s)
 
     def stop(self) -> None:

@@ -49,7 +49,8 @@ def shown(progress: bool | Tell, name: str, wanted: int) -> Iterator[Tell]:
         return
 
     def tell(p: Progress) -> None:
-        bar.set_postfix_str(f"best {p.ratio:.2f}x of {p.default_ms:.3g} ms, last {p.last.state}", refresh=False)
+        left = "" if p.limit is None else f", at most {max(p.limit - p.seconds, 0):.0f} s left"
+        bar.set_postfix_str(f"best {p.ratio:.2f}x of {p.default_ms:.3g} ms, last {p.last.state}{left}", refresh=False)
         bar.update(p.trials - bar.n)
 
     try:

@@ -69,6 +69,16 @@ def write_report(results: Sequence[Tuned], path: str | PathLike[str]) -> Path:
     return Path(path)
 
 
+def require_folder(path: str | PathLike[str]) -> None:
+    """Refuse a page's file before there is something to write to it.
+
+    Raises:
+        ArgumentError: its folder is not there, or it is a folder.
+    """
+    if not Path(path).absolute().parent.is_dir() or Path(path).is_dir():
+        raise ArgumentError(f"report: cannot write {path}: a file in a folder that exists is needed")
+
+
 def page(results: Sequence[Tuned]) -> str:
     """The page's text."""
     key = results[0].key

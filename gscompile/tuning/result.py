@@ -81,12 +81,16 @@ class Tuned:
         states: dict[str, int] = {}
         for t in self.trials:
             states[t.state] = states.get(t.state, 0) + 1
-        counts = ", ".join(f"{n} {state}" for state, n in states.items()) or "none"
-        head = f"{self.job.graph.name}: {len(self.trials)} trials ({counts}) in {self.seconds:.1f} s"
+        earlier = sum(t.seconds == 0 for t in self.trials)
+        counts = [f"{n} {state}" for state, n in states.items()] + [f"{earlier} from the database"] * bool(earlier)
+        number = f"{len(self.trials)} trial{'s' * (len(self.trials) != 1)}"
+        ended = ", interrupted" * self.interrupted
+        head = f"{self.job.graph.name}: {number} ({', '.join(counts) or 'none'}) in {self.seconds:.1f} s{ended}"
         if not self.job.measured:
             return f"{head}\nnothing was measured: that needs a GPU"
         if not self.choices:
             return f"{head}\nnothing is faster than the default ({self.default_ms:.4g} ms) by more than noise"
         lines = [f"  {nest}: " + ", ".join(f"{n} = {v}" for n, v in c.items()) for nest, c in self.choices.items()]
-        gain = f"{self.ratio:.2f} times as fast as the default: {self.ms:.4g} ms, and not {self.default_ms:.4g}"
+        medians = f"medians {self.ms:.4g} and {self.default_ms:.4g} ms"
+        gain = f"{self.ratio:.2f} times as fast as the default in the same rounds, {medians}"
         return "\n".join([head, gain, *lines])

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time as clock
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -14,38 +15,35 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import numpy as np
-
 from gscompile.build import Module
 from gscompile.compiler.targets import resolve
-from gscompile.compiler.tuned import TRIAL, WINNER, Database, Key, Record, key_of, named, numbered
+from gscompile.compiler.tuned import TRIAL, WINNER, Database, Key, Record, key_of, named, numbered, skipped
 from gscompile.errors import ArgumentError, TargetError
 from gscompile.frontend.builder import Builder
 from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import available_cores, get_num_threads
 from gscompile.tuning.candidates import Candidate, Space
-from gscompile.tuning.indices import sizes_of, specs_of, text_of
+from gscompile.tuning.indices import graph_of, sizes_of, specs_of, text_of
 from gscompile.tuning.places import Fleet, Here, Place
 from gscompile.tuning.processes import Process, forks
 from gscompile.tuning.progress import Progress, Tell, shown
 from gscompile.tuning.remote import tracker_of
-from gscompile.tuning.report import write_report
+from gscompile.tuning.report import require_folder, write_report
 from gscompile.tuning.result import Trial, Tuned
 from gscompile.tuning.search import Search, search_of
+from gscompile.tuning.winner import chosen, gains
 from gscompile.tuning.worker import Answer, Boards, Build, Job, Measure, MeasureAgain
 
 BUILD_S = 120.0
 """For a build."""
 PATIENCE_S, PATIENCE = 10.0, 300.0
 """For a measurement: at least so many seconds, and so many times what the default takes."""
-AGAIN = 3
-"""How many of the best are measured again."""
+AGAIN, DRAWS = 3, 3
+"""How many of the best are measured again, and on how many fresh draws of arrays."""
 MOST_BUILDERS = 8
 """Processes that build, at most: each takes some 200 MB."""
-LEAST_GAIN = 1.02
-"""What is not faster by so much is not better, however sure that is."""
 FRESH = 1_000_003
-"""Added to the seed of the arrays on which they are."""
+"""Added to the seed for each of these."""
 
 
 def tune(
@@ -93,17 +91,13 @@ def tune(
         that cannot run here; or there is no tracker, no board of that key, or none any more: what is finished is kept.
         TargetError: there is no C compiler for the boards.  MissingExtraError: the extra ``tune`` is not installed.
     """
-    graph = (
-        source.graph()
-        if isinstance(source, Builder)
-        else source._recipe.graph
-        if isinstance(source, Module)
-        else source
-    )
-    if not isinstance(graph, Graph):
-        raise ArgumentError(f"tune: a builder, a graph or a module is needed; got {type(source).__name__}")
+    graph = graph_of("tune", source)
     if type(trials) is not int or trials < 0:
         raise ArgumentError(f"tune: trials is an int that is not negative; got {trials!r}")
+    if time is not None and not time >= 0:  # nor a NaN
+        raise ArgumentError(f"tune: time is a number of seconds that is not negative; got {time!r}")
+    if report is not None:
+        require_folder(report)
     found = resolve(target)
     if (tracker is None) != (key is None):
         raise ArgumentError("tune: tracker= says who knows the boards, and key= which of them: both are needed")
@@ -117,6 +111,8 @@ def tune(
     job = Job(graph, found, tuple(rules), deterministic, specs, known, get_num_threads())
     search_of(search, Space(()), seed)  # refuses what is none before anything is built
     records = None if database is None else Database(database)
+    if records is not None:
+        records.require_own()
     begin = clock.monotonic()
     cache = new_cache()
     place: Place = Here(job, cache, seed)
@@ -183,7 +179,10 @@ class _Run:
 
     def resume(self) -> None:
         """What an earlier run has tried."""
-        for r in [] if self.database is None else self.database.records():
+        records = [] if self.database is None else self.database.records()
+        if self.database is not None and self.database.problems:
+            warnings.warn(skipped(self.database.problems), stacklevel=2)
+        for r in records:
             if r.kind != TRIAL or r.key != self.key:
                 continue
             choices = named(self.job.graph, r.choices)
@@ -291,12 +290,13 @@ class _Run:
     # -- the winner
 
     def result(self, interrupted: bool) -> Tuned:
-        """The best, measured again on fresh arrays in turns with the default."""
+        """The best, measured again on fresh draws of arrays in turns with the default; who loses on one is out."""
         ranked = sorted((t for t in self.trials if t.state == "ok" and t.ratio > 1), key=lambda t: -t.ratio)[:AGAIN]
-        winner, noise = Trial({}, "ok", self.default_ms, self.default_ms, 1.0), 0.0
-        if ranked:
-            answer = self.place.ask(MeasureAgain(tuple(t.choices for t in ranked), self.seed + FRESH), BUILD_S)
-            winner, noise = chosen(ranked, answer, winner)
+        left, answers = {str(k): t for k, t in enumerate(ranked)}, list[Answer]()
+        while left and len(answers) < DRAWS:
+            answers.append(self.place.ask(self.again(left, len(answers)), BUILD_S))
+            left = {name: t for name, t in left.items() if gains(answers[-1], name)}
+        winner, noise = chosen(left, answers, Trial({}, "ok", self.default_ms, self.default_ms, 1.0))
         if self.trials:
             self.note(WINNER, winner)
         names = {str(k): v.name for k, v in enumerate(self.job.graph.inputs)}
@@ -315,6 +315,10 @@ class _Run:
             self.key,
         )
 
+    def again(self, candidates: Mapping[str, Trial], draw: int) -> MeasureAgain:
+        """The request for one of the fresh draws."""
+        return MeasureAgain({name: t.choices for name, t in candidates.items()}, self.seed + FRESH * (draw + 1))
+
 
 CACHE = "gscompile-tune-"
 
@@ -330,27 +334,6 @@ def new_cache() -> str:
         except OSError:  # somebody else's
             continue
     return tempfile.mkdtemp(prefix=f"{CACHE}{os.getpid()}-")
-
-
-def chosen(ranked: Sequence[Trial], answer: Answer, default: Trial) -> tuple[Trial, float]:
-    """Of what was measured again the fastest one, if it beats the default by more than that differs from itself; and that noise.
-
-    The lower quartile of its ratio over rounds must be above the upper one of the default's to itself.
-    """
-    if answer.state != "ok":
-        return default, 0.0
-    base = np.array(answer.times["default"])
-    low, high = np.percentile(base / np.array(answer.times["again"]), [25, 75])
-    noise = float(max(high - 1, 1 - low, 0.0))
-    found = default
-    for k, t in enumerate(ranked):
-        if str(k) not in answer.times:
-            continue  # its result is wrong there
-        times = np.array(answer.times[str(k)])
-        quartile, ratio = np.percentile(base / times, [25, 50])
-        if ratio > max(found.ratio, LEAST_GAIN) and quartile > 1 + noise:
-            found = replace(t, ms=float(np.median(times)), default_ms=float(np.median(base)), ratio=float(ratio))
-    return found, noise
 
 
 def _plain(choices: Mapping[str, Mapping[str, int | str]]) -> Candidate:

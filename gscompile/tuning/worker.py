@@ -26,7 +26,7 @@ from gscompile.tuning.candidates import text_of
 from gscompile.tuning.indices import Spec, arrays
 
 ROUNDS, SLICE_MS = 5, 6.0
-AGAIN_ROUNDS, AGAIN_SLICE_MS = 15, 10.0
+AGAIN_ROUNDS, AGAIN_SLICE_MS = 9, 10.0
 HOPELESS = 3.0
 """A candidate whose call takes so many times the default's is not timed further."""
 NOTICED_MS = 0.02
@@ -118,9 +118,9 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class MeasureAgain:
-    """A request: time candidates on fresh arrays, with the default twice."""
+    """A request: time candidates, which have names, on fresh arrays, with the default twice."""
 
-    candidates: tuple[Choices, ...]
+    candidates: Mapping[str, Choices]
     seed: int
 
 
@@ -232,13 +232,13 @@ class Worker:
         ratio = float(np.median(np.divide(times["default"], times["candidate"])))
         return Answer("ok", ms=ms, default_ms=default, ratio=ratio)
 
-    def measure_again(self, candidates: Sequence[Choices], seed: int) -> Answer:
+    def measure_again(self, candidates: Mapping[str, Choices], seed: int) -> Answer:
         self.prepare(seed)
         runs = {"default": self.default, "again": self.bound({})[0]}
-        for k, choices in enumerate(candidates):
+        for name, choices in candidates.items():
             run, outs = self.bound(choices)
             if self.wrong(outs) is None:
-                runs[str(k)] = run
+                runs[name] = run
         return Answer("ok", default_ms=self.default_ms, times=self.turns(runs, AGAIN_ROUNDS, AGAIN_SLICE_MS))
 
     def bound(self, choices: Choices) -> tuple[Callable[[], Any], list[Any]]:

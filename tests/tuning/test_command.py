@@ -73,6 +73,8 @@ def test_an_array_of_a_file(script: str, tmp_path: Path, capsys: pytest.CaptureF
     assert Database(db).records()[-1].key.indices["1"].startswith("array:")
     assert main(["tune", "--merge", db, "--database", str(tmp_path / "other")]) == 0
     assert capsys.readouterr().out.endswith("other: 2 records added\n")
+    assert main(["tune", "--merge", db, "--database", str(tmp_path / "i.npy")]) == 2
+    assert "i.npy: is another kind of file" in capsys.readouterr().err
 
 
 def test_a_build_with_what_was_tuned_elsewhere(
@@ -106,6 +108,17 @@ def test_a_build_with_what_was_tuned_elsewhere(
         (["SCRIPT", "--indices", "uniform", "--indices", "i=sorted"], 2, "for all inputs, or for some by name"),
         (["SCRIPT", "--indices", "normal"], 2, "no distribution 'normal'"),
         (["--merge", "gone"], 2, "no such file"),
+        (
+            ["SCRIPT", "--suite", "2"],
+            2,
+            "--suite draws graphs, their sizes and indices: a model cannot be given with it",
+        ),
+        (["--suite", "2", "--indices", "sorted"], 2, "--indices cannot be given with it"),
+        (["--suite", "0"], 2, "--suite: a number of graphs is needed; got 0"),
+        (["SCRIPT", "--time", "nan"], 2, "--time: seconds, not negative, are needed; got nan"),
+        (["SCRIPT", "--size", "n=3"], 2, "a number for k, as --size k=1000, or in Python sizes={"),
+        (["graph.py"], 1, "SCRIPT.py:FUNCTION is needed"),
+        (["SCRIPT", "--report", "none/a.html"], 2, "cannot write none/a.html"),
         (["SCRIPT", "--tracker", "host:1"], 2, "key= which of them: both are needed"),
         (["SCRIPT", "--tracker", "host", "--key", "x"], 2, "tracker: HOST:PORT is needed; got 'host'"),
     ],

@@ -41,7 +41,7 @@ def test_distributions_are_recognised(limit: int, points: int, tmp_path: Path) -
 
 def test_calls_are_right_and_use_winners(tmp_path: Path) -> None:
     b = graphs.rows(width=32)
-    d = gs.dispatch(b, database=database(tmp_path / "db", b), indices=KNOWN[:4])
+    d = gs.dispatch(b.build(), database=database(tmp_path / "db", b), indices=KNOWN[:4])
     assert [m.choices.get("take_2", {}).get("prefetch") for m in d.modules.values()] == [0, 4, 8, None]
     x = np.arange(96_000, dtype="float32").reshape(3000, 32)
     for name in KNOWN:
@@ -84,13 +84,15 @@ def test_looking_takes_two_percent(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(dispatch.Dispatched, "choose", lambda self, *arrays: choose(*arrays))
     d.modules = {"uniform": lambda *_: 0, "sorted": call}  # type: ignore[dict-item]
     assert [d(1, 2) for _ in range(1000)] == [1] * 1000
-    assert 150 < looked[0] <= 202
+    assert 150 < looked[0] <= 201  # the first one knows the sizes, and is not counted
 
 
 def test_mistakes(tmp_path: Path) -> None:
     for indices, message in (("uniform", "a list"), ([], "a list"), (["gone"], "no distribution")):
         with pytest.raises(gs.ArgumentError, match=message):
             gs.dispatch(graphs.rows(), database=tmp_path / "none", indices=indices)
+    with pytest.raises(gs.ArgumentError, match="dispatch: a builder, a graph or a module is needed; got int"):
+        gs.dispatch(3, database=tmp_path / "none", indices=["uniform"])  # type: ignore[arg-type]
     b = gs.Builder("plain")
     b.output(b.exp(b.input("x", (3,), "float32")))
     with pytest.raises(gs.ArgumentError, match="no input of plain indexes another"):

@@ -157,7 +157,7 @@ def test_mistakes() -> None:
         gs.experiment(graphs.rows(), indices="uniform")
     with pytest.raises(gs.ArgumentError, match="has no choice 'edge' here"):
         gs.experiment(graphs.rows(), choices={"a": {"take_2": {"edge": 3}}})
-    with pytest.raises(gs.ArgumentError, match="a builder or a graph is needed"):
+    with pytest.raises(gs.ArgumentError, match="a builder, a graph or a module is needed"):
         gs.experiment(3)  # type: ignore[arg-type]
     with pytest.raises(gs.DeviceError):
         gs.experiment(graphs.rows(), {"kind": "llvm", "mtriple": "aarch64-linux-gnu"})

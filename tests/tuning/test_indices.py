@@ -85,6 +85,19 @@ def test_given_arrays_and_files(tmp_path: Path) -> None:
 
     parquet.write_table(pyarrow.table({"a": own * 0, "b": own}), tmp_path / "i.parquet")
     assert np.array_equal(drawn({"i": f"{tmp_path / 'i.parquet'}:b"}, 50), own)
+    gaps = pyarrow.array([None, *own[1:].tolist()])
+    parquet.write_table(pyarrow.table({"g": gaps}), tmp_path / "gaps.parquet")
+    for spec, message in (
+        ("i.npz", r"has the arrays other, mine: FILE:ARRAY says which"),
+        ("i.npz:b", r"has the arrays other, mine"),
+        ("i.parquet:c", r"has the columns a, b: FILE:COLUMN says which$"),
+        ("gaps.parquet", r"1 of 50 rows have no value"),
+        ("torn.npz", r"cannot be read: "),
+        ("gone.npy", r"cannot be read: No such file or directory$"),
+    ):
+        (tmp_path / "torn.npz").write_bytes((tmp_path / "i.npz").read_bytes()[:300])
+        with pytest.raises(gs.ArgumentError, match=message):
+            drawn({"i": str(tmp_path / spec)}, 50)
 
 
 def test_sizes_come_from_arrays_too() -> None:
