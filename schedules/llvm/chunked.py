@@ -63,7 +63,8 @@ class Chunked:
         per_cell: int
         least: Dim
         if isinstance(stream, _RowStream):
-            per_cell, least, count = 1, CHUNKED_ELEMENTS, row_chunks(elements, cells)
+            per_cell, count = 1, row_chunks(elements, cells)
+            least = PARALLEL_POINTS if stream.scatter.gathered else CHUNKED_ELEMENTS
         else:
             per_cell, least, count = _column_chunks(stream.extent, elements, cells, nest.dtype.itemsize)
         if isinstance(stream.count, int) and stream.count < MIN_PARTIALS * per_cell:
@@ -169,8 +170,9 @@ class _RowStream:
 
     @staticmethod
     def of(nest: ScatterNest, ctx: Context) -> _RowStream | None:
+        """None where there are none, or each point brings a wide row from a table, beside which an index scan costs little."""
         s = RowScatter.of(nest, ctx)
-        return _RowStream(s) if s is not None and s.streamed else None
+        return _RowStream(s) if s is not None and (s.streamed or (s.gathered and s.narrow)) else None
 
     @property
     def extent(self) -> Dim:

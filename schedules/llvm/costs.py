@@ -24,9 +24,12 @@ from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.numbers import (
     CELL_PS,
     COMPONENT_PS,
+    FAR_GATHER_PS,
     GATHER_PS,
+    GATHER_SCAN_PS,
     L1_BYTES,
     L2_BYTES,
+    LINE_BYTES,
     MAX_PARTIALS,
     MIN_PARTIALS,
     MIN_SORTING_CORES,
@@ -110,7 +113,7 @@ def source_levels(target: Target) -> tuple[int, ...]:
 def per_point(way: str, f: Facts, target: Target) -> Dim:
     """What a point costs one thread: itself, the bytes of its row, waits for the tensor that is indexed and what it brings."""
     t, lines = TIMES[way], (f.row_bytes + 63) // 64
-    cost: Dim = t["point"] + f.row_bytes * t["line"] // 64 + GATHER_PS * f.gathered
+    cost: Dim = t["point"] + f.row_bytes * t["line"] // 64 + (_gather(f, target) if f.gathered else 0)
     source: Dim = 0 if f.gathered else lines * _source_waits(way, f, target)
     return cost + _waits(way, f, target) + lines * _waits(way, f, target, "line waits") + source
 
@@ -123,7 +126,7 @@ def in_order(f: Facts, target: Target) -> Dim:
 def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
     """Every thread tests all points, and adds those whose rows it owns."""
     return (
-        f.points * (ps("index scan", "scan") + _more_components(f))
+        f.points * (ps("index scan", "scan") + _more_components(f) + _shared_lines(f))
         + (f.points * per_point("index scan", f, target) + f.widened * WIDEN_PS) // threads
         + _launch(1)
     )
@@ -217,6 +220,16 @@ def _steps(nbytes: Dim, sizes: Sequence[int], waits: Sequence[int]) -> Dim:
         if wait:
             total = total + dim_min(nbytes // size, 1) * wait
     return total
+
+
+def _gather(f: Facts, target: Target) -> Dim:
+    """To find what a point brings, in a table that is taken to be as large as the one that it goes to."""
+    return GATHER_PS + dim_min(f.table_bytes // levels(target)[3], 1) * FAR_GATHER_PS
+
+
+def _shared_lines(f: Facts) -> Dim:
+    """Where points find what they bring, narrow rows, by indices of their own: each thread reads all of these, too."""
+    return GATHER_SCAN_PS * (1 - dim_min(f.row_bytes // LINE_BYTES, 1)) if f.gathered else 0
 
 
 def _more_components(f: Facts) -> int:

@@ -59,8 +59,9 @@ class Privatised:
             return None
         least = self.always or ctx.least(grouped(ctx, nest.name, s.facts, self.name, count), self.name)
         worth = both(fits, least)
-        if worth is False or (worth is not True and len(s.leading) > 1):
-            return None  # a call decides between two ways: for index vectors, whose reading costs more, chunks are the other
+        if worth is False or (worth is not True and (len(s.leading) > 1 or s.gathered)):
+            # a call decides between two ways: for index vectors and gathered sources, costlier to read, chunks are the other
+            return None
         chunks = (worth, lambda: with_kernels(_Chunks.of(s, count).statement()))
         stmt = first_of([chunks, (True, lambda: OwnedRows(sorts=False).statement(s))])
         return stmt if nest.check is None else Checked(stmt)

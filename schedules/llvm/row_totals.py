@@ -37,8 +37,26 @@ from gscompile.schedules.loops import assumed, by_number, nested, ravel
 INDEX_BYTES = 8
 """Of an index: most are int64."""
 
+AVX2_BYTES = 32
+"""Of a vector register of a CPU that has AVX2 and not AVX-512."""
+
 Adding: TypeAlias = Callable[[Expr, list[Expr]], Stmt]
 """(point, coordinates that lead to its row) -> what the point does there."""
+
+
+def without_masks(s: RowScatter, row: Callable[[Callable[[Expr], Expr]], Stmt]) -> Stmt:
+    """``row(hide)``: what is stored is ``hide(value)``, where LLVM would make masked stores of a choice between old and new.
+
+    It does so for minima and maxima for which there is no instruction: of 64 bits with AVX2; and a CPU does few such stores at a
+    time.  A zero that it knows nothing of keeps it from seeing the choice.  Rows of 2,048
+    int64 1.54 -> 1.13 ms, of 8 1.43 -> 1.07.
+    """
+    masked = (
+        s.reduction.idempotent and s.acc.is_integer and s.acc.itemsize == 8 and s.ctx.target.vector_bytes == AVX2_BYTES
+    )
+    if not masked or s.width == 1:
+        return row(lambda value: value)
+    return T.let("zero", T.opaque(T.const(0)), lambda zero: row(lambda value: value ^ T.cast(s.acc.tir, zero)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +86,14 @@ class RowTotals:
         """The same, by the row's coordinates."""
         s = self.scatter
 
-        def cell(w: list[Expr]) -> Stmt:
-            c = [*self.chunk, *lead, *w]
-            return T.store(self.totals, c, s.combine(T.load(self.totals, *c), s.source(p, w)))
+        def row(hide: Callable[[Expr], Expr]) -> Stmt:
+            def cell(w: list[Expr]) -> Stmt:
+                c = [*self.chunk, *lead, *w]
+                return T.store(self.totals, c, hide(s.combine(T.load(self.totals, *c), s.source(p, w))))
 
-        return T.seq(self.touch(lead), nested("w", s.ctx.sizes.shape(s.nest.window), cell))
+            return nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+
+        return T.seq(self.touch(lead), without_masks(s, row))
 
     def touch(self, lead: list[Expr]) -> Stmt | None:
         """Have a row in the totals, of what the output holds."""

@@ -20,7 +20,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.llvm.costs import Facts
-from gscompile.schedules.llvm.numbers import POINT_BLOCK, RUN_ELEMENTS, SPARSE_WIDTH
+from gscompile.schedules.llvm.numbers import LOOK_PS, POINT_BLOCK, RUN_ELEMENTS, SPARSE_WIDTH, TOUCH_PS, WIDEN_PS
 from gscompile.schedules.loops import nested, ravel, storage, unravel
 from gscompile.schedules.rule import Context
 
@@ -92,9 +92,11 @@ class RowScatter:
     @property
     def sparse(self) -> bool:
         """Whether totals of a wider dtype are made row by row, as points come, and not of all rows at first."""
-        if isinstance(self.rows, int) and isinstance(self.points, int):
-            return self.points < 2 * self.rows
-        return not isinstance(self.width, int) or self.width >= SPARSE_WIDTH
+        rows, points, width = self.rows, self.points, self.width
+        if isinstance(rows, int) and isinstance(points, int) and isinstance(width, int):
+            touched = points * rows // max(points + rows, 1)
+            return (rows - touched) * width * WIDEN_PS > rows * LOOK_PS + touched * TOUCH_PS
+        return not isinstance(width, int) or width >= SPARSE_WIDTH
 
     def grid(self, p: Expr) -> list[Expr]:
         """A point's position in the index tensor."""

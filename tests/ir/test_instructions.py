@@ -88,3 +88,16 @@ def test_rows_of_a_few_cells_are_not_put_together_cell_by_cell(dtype: str, cells
 
     put_together = re.findall(r"\t(vinsertps|vpinsr[bwdq])\t", asm(scaled, "avx2"))
     assert len(put_together) <= 3, put_together  # those of single float16
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+@pytest.mark.parametrize("rows", [300, 90_000])
+def test_64_bit_maxima_of_rows_use_no_masked_stores(dtype: str, rows: int) -> None:
+    """LLVM makes them of a choice between what was there and what is new."""
+
+    def maxima(b: gs.Builder) -> gs.Value:
+        x, i = b.input("x", (rows, ROW), dtype), b.input("i", (40_000,), "int64")
+        return b.put(x, i, b.input("s", (40_000, ROW), dtype), reduction="max")
+
+    made = asm(maxima, "avx2")
+    assert "vpcmpgtq" in made and not re.search(r"vp?maskmov", made)

@@ -127,6 +127,31 @@ def test_long_streams_of_rows(rows: int, points: int, want: str) -> None:
     assert_same(same_for_all_threads(m, x, i, s), reduced(x, i, s, "add"))
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(("edges", "width"), [(PARALLEL_POINTS, 1), (40_000, 3), (40_000, 20)])
+def test_narrow_messages_go_in_chunks(edges: int, width: int, symbolic: bool) -> None:
+    nodes = 9001
+    n, e = ("n", "e") if symbolic else (nodes, edges)
+    b = gs.Builder("messages")
+    x, s = b.input("x", (n, width), "float32"), b.input("s", (e,), "int64")
+    w, d = b.input("w", (e, 1), "float32"), b.input("d", (e,), "int64")
+    b.output(b.put(b.zeros(x.shape, x.dtype), d, b.take(x, s) * w, reduction="add"))
+    m = b.build()
+    assert rule(m) == ("owned-rows" if width == 20 else "chunked")
+    rng = np.random.default_rng(0)
+    data, weights = numbers((nodes, width), "float32"), numbers((edges, 1), "float32")
+    source, target = rng.integers(-nodes, nodes, (2, edges))
+    want = reduced(np.zeros_like(data), target, data[source] * weights, "add")
+    for threads in (1, 2, 3, 70):
+        gs.set_num_threads(threads)
+        assert_same(m(data, source, weights, target), want)
+    for bad in (source, target):
+        bad[edges // 2] = nodes
+        with pytest.raises(IndexError):
+            m(data, source, weights, target)
+        bad[edges // 2] = 0
+
+
 def scatter(rows: Any, points: Any, columns: Any, dtype: str = "float32", **options: Any) -> gs.Module:
     b = gs.Builder("paths")
     x, i = b.input("x", (rows, columns), dtype), b.input("i", (points, columns), "int64")
