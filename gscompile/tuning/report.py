@@ -86,7 +86,7 @@ def page(results: Sequence[Tuned]) -> str:
     sections = [_overview(results), *(_section(r) for r in results)]
     return PAGE.substitute(
         title=html.escape(f"Tuning of {', '.join(names)}"),
-        machine=html.escape(f"{key.machine}; {key.target}"),
+        machine=html.escape(f"{key.machine}; {key.target}".removesuffix(" {}")),  # attributes, if any
         versions=html.escape(key.versions),
         body="\n".join(sections),
     )

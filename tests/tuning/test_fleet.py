@@ -53,7 +53,7 @@ def test_the_command(fleet: Fleet, tmp_path: Path, capsys: pytest.CaptureFixture
     argv = ["tune", f"{tmp_path / 'graph.py'}:rows", "--trials", "1", "--search", "random", "--quiet"]
     options = [f"--{name}={value}" for name, value in fleet.given.items()]
     assert main([*argv, *options, "--database", str(tmp_path / "db")]) == 0
-    assert capsys.readouterr().out.startswith("rows: 1 trials")
+    assert capsys.readouterr().out.startswith("rows: 1 trial ")
     assert {x.key.machine for x in Database(tmp_path / "db").records()} == {MACHINE}
 
 

@@ -68,7 +68,7 @@ def test_the_page(tmp_path: Path) -> None:
     found = Page()
     found.feed(text)
     found.close()
-    assert found.open == []
+    assert found.open == [] and f"{results[0].key.machine}; llvm" in text and " {}<br>" not in text
     shown = " ".join(found.text)
     for piece in (
         "Best against default", "uniform", "zipf:1.1", "take_2: prefetch = 4", "Trials over time", "TIR: default, and best",
