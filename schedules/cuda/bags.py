@@ -47,8 +47,8 @@ class Bags:
             return None  # what shuffles move
         ctx = guarded(ctx, nest)
         found = _Rows.of(nest, ctx)
-        if found is None:
-            return None
+        if found is None or T.element_dtype(found.table) == "bool":
+            return None  # TVM has no vectors of bool for cuda
         width = nest.shape[-1]
         n = UNIT // T.itemsize(found.table)
         units = math.gcd(width // n, WARP) if isinstance(width, int) else BAG_UNITS

@@ -19,7 +19,7 @@ from gscompile.ir.types import DType
 from gscompile.schedules.cuda.check import checked, guarded, if_valid
 from gscompile.schedules.cuda.choices import BLOCK, FOLD
 from gscompile.schedules.cuda.groups import WARP, Group, groups, tree
-from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, launch, over
+from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, launch, over, resident
 from gscompile.schedules.cuda.numbers import (
     COLUMN_PART,
     FOLD_PART,
@@ -111,18 +111,21 @@ def in_parts(nest: ReduceNest, ctx: Context) -> Stmt | None:
 
 def serial(nest: ReduceNest, ctx: Context) -> Stmt:
     """A thread per fold."""
+    # of the least and the most of integers of 8 and 16 bits ptxas spills some, where it is not told how many threads are resident
+    narrow = any(d.is_integer and d.bits < 32 for d, _ in nest.initial)
 
     def thread(c: list[Expr], _: Expr) -> Stmt:
         def step(r: list[Expr]) -> Stmt:
             return if_valid(nest.check, nest.grid(c, r), ctx, fold_step(nest, acc, ZERO, c, r))
 
         acc = accumulators(nest, 1, "local")
-        return T.seq(
+        fold = T.seq(
             *(T.allocate(a) for a in acc),
             *(T.store(a, [ZERO], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
             over_reduced(nest, c, step),
             T.store(nest.out, storage(c), nest.finish([T.load(a, ZERO) for a in acc], c)),
         )
+        return resident(ctx, fold) if narrow else fold
 
     return over(ctx, nest.shape, thread)
 

@@ -63,8 +63,8 @@ def moved(to: Buffer, to_place: Expr, source: Buffer, source_place: Expr, n: int
 
 
 def whole_fill(dtype: DType, n: int) -> bool:
-    """Whether TVM can write a vector of equal elements: not one of many small integers."""
-    return n <= 4 or dtype.is_float
+    """Whether TVM can write a vector of equal elements: not one of many small integers, which it makes of bfloat16, too."""
+    return n <= 4 or (dtype.is_float and dtype.name != "bfloat16")
 
 
 # nbytes -> C's name of a vector of 32-bit words, TVM's

@@ -103,3 +103,12 @@ def test_weighted_bags_of_one_length(length: int | str, tmp_path: Path) -> None:
                 want[bag] += table[index[bag, r]].astype("f8") * weights[bag, r]
         for module.seed in (1, 2):
             np.testing.assert_allclose(module(table, index, weights), want, rtol=1e-4)
+
+
+def test_bags_of_bools(tmp_path: Path) -> None:
+    """TVM has no vectors of them: they are counted by columns."""
+    b, rng = gs.Builder("bools"), np.random.default_rng(4)
+    b.output(b.sum(b.take(b.input("x", ("n", 64), "bool"), b.input("i", (9, 20), "int64")), 1))
+    ((module, _),) = on_cpu([b], tmp_path)
+    table, index = rng.random((N, 64)) < 0.5, rng.integers(-N, N, (9, 20))
+    np.testing.assert_array_equal(module(table, index), table[index].sum(1))

@@ -86,7 +86,7 @@ ABSENT: dict[str, Callable[[Combination], bool]] = {
     "the order of points matters": lambda c: (
         c.rule in ("privatised", "sorted-elements", "sorted-rows") and c.reduction in ("sub", "logaddexp")
     ),
-    "neighbouring bools are not moved at once": lambda c: c.rule == "elements" and c.dtype == "bool",
+    "neighbouring bools are not moved at once": lambda c: c.rule in ("elements", "bags") and c.dtype == "bool",
     "truths are not shuffled": lambda c: c.rule in ("fold-rows", "bags") and c.reduction in ("any", "all"),
     "nor are the least and the most of 8 and 16 bits, but for those that float32 stands for": lambda c: (
         c.rule in ("fold-rows", "bags")
