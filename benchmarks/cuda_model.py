@@ -30,8 +30,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gscompile.bench.workload import Workload  # noqa: E402
-from gscompile.bench.workloads import choose  # noqa: E402
+import numpy as np  # noqa: E402
+
+import gscompile as gs  # noqa: E402
+from gscompile.bench.workload import Arguments, Arrays, Workload, ascending, zipf  # noqa: E402
+from gscompile.bench.workloads import WORKLOADS, among  # noqa: E402
 from tests.cuda import on_cpu  # noqa: E402
 from tests.cuda.counters import SECTOR, Launch, counted  # noqa: E402
 
@@ -39,6 +42,38 @@ LAUNCH = 2.0e-6  # seconds between the starts of two kernels in a stream
 LATENCY_DRAM, LATENCY_L2 = 0.6e-6, 0.2e-6  # seconds until what was read is there
 IN_FLIGHT = 4  # reads of one thread that wait at once, after one that they need
 SUSTAINED = 0.92  # of DRAM's bandwidth, that a copy reaches
+
+
+def segment_softmax(name: str, segments: int, points: int, *row: int) -> Workload:
+    """Of sorted segments, as of the edges that end in a node of a graph, for each column of a row."""
+
+    def make(a: Arguments) -> Arrays:
+        (count,) = a.cut(points)
+        return {"x": a.data(count, *row), "i": a.index(ascending(zipf(0.8)), segments, (count,))}
+
+    def declare(b: gs.Builder, x: gs.Value, i: gs.Value) -> gs.Value:
+        least = b.full((segments, *row), float("-inf"), "float32")
+        most = b.put(least, i, x, reduction="max", sorted=True)
+        power = b.exp(x - b.take(most, i))
+        total = b.put(b.zeros((segments, *row)), i, power, reduction="add", sorted=True)
+        return power / b.take(total, i)
+
+    def expected(x: Any, i: Any) -> Any:
+        most, total = np.full((segments, *row), -np.inf), np.zeros((segments, *row))
+        np.maximum.at(most, i, x)
+        power = np.exp(x - most[i])
+        np.add.at(total, i, power)
+        return (power / total[i]).astype("float32")
+
+    return Workload(name, name, make, declare, expected, sums=True)
+
+
+ROWS = {
+    **WORKLOADS,
+    "segment_softmax": segment_softmax("segment_softmax", 20_000, 400_000),
+    "segment_softmax_rows": segment_softmax("segment_softmax_rows", 20_000, 400_000, 8),
+}
+"""The benchmark's, and some that are timed nowhere yet."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +210,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results" / "cuda-model.json")
     options = parser.parse_args()
     rows = []
-    for w in choose(options.workloads):
+    for w in among(ROWS, options.workloads):
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             rows.append(row(w, options.most, Path(folder)))

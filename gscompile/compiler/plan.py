@@ -7,7 +7,8 @@ Stored are:
 * scatters and reductions: many contributions meet in one cell, so no cell can be computed by itself;
 * an inlined value that would be computed more often than once at more than ``CHEAP`` instructions: one that several nests
   or operands read, or that a gather, a broadcast or a window reads repeatedly.  Loading it back costs about as much as
-  ``CHEAP`` instructions;
+  ``CHEAP`` instructions.  A GPU's arithmetic costs less than its memory: there a value that several read, each element once, is
+  computed by each of them, if that takes less memory traffic and few instructions;
 * an inlined value whose expression has grown past ``LARGE`` nodes, counted as a tree: TVM's passes take time in proportion,
   even where equal parts of it are the same object;
 * an inlined value on which ``DEEP`` others stand, one read by the next: composing them takes as many calls within one another,
@@ -57,13 +58,17 @@ Readers: TypeAlias = dict[int, list[tuple[Value, int]]]
 """A value's ``id`` -> who reads it, as which argument."""
 
 
-def plan(graph: Graph) -> Plan:
-    """Decide for a graph."""
+def plan(graph: Graph, again: int = 0) -> Plan:
+    """Decide for a graph.
+
+    Args:
+        again: instructions for an element that its readers may take together to compute it, each for itself.
+    """
     readers: Readers = {id(v): [] for v in graph.values}
     for v in graph.values:
         for k, a in enumerate(v.args):
             readers[id(a)].append((v, k))
-    stored, cost = _stored(graph, readers)
+    stored, cost = _stored(graph, readers, again)
     checked = [v for v in graph.values if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
     checked = _distinct(checked)
     written = _reading_stored(graph, stored)
@@ -75,12 +80,13 @@ def plan(graph: Graph) -> Plan:
     return Plan(frozenset(stored), early, late, frozenset(id(v) for v, _ in nests), folded, in_place, cost)
 
 
-def _stored(graph: Graph, readers: Readers) -> tuple[set[int], dict[int, int]]:
+def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[int, int]]:
     """The ids of the values with storage, and every value's cost."""
     stored = {id(v) for v in graph.outputs if not isinstance(v.op, Leaf)}
     stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
     cost: dict[int, int] = {}
     trees: dict[int, Tree] = {}
+    tensors: dict[int, frozenset[int]] = {}
     for v in graph.values:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         # storing an argument keeps its expression out of this one
@@ -89,14 +95,23 @@ def _stored(graph: Graph, readers: Readers) -> tuple[set[int], dict[int, int]]:
             stored.add(id(biggest))
             inlined = [a for a in inlined if a is not biggest]
         trees[id(v)] = _tree(v, inlined, trees)
+        within = {id(a) for a in inlined}
+        tensors[id(v)] = frozenset().union(*(tensors[id(a)] if id(a) in within else {id(a)} for a in v.args))
         cost[id(v)] = v.op.cost + sum(cost[id(a)] for a in inlined)
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
         readings = readers[id(v)]
-        often = len(readings) > 1 or any(reader.op.repeats(k, reader.shape, v.shape) for reader, k in readings)
-        if often and cost[id(v)] > CHEAP:
+        repeated = any(reader.op.repeats(k, reader.shape, v.shape) for reader, k in readings)
+        often = repeated or len(readings) > 1
+        few = not repeated and len(readings) * cost[id(v)] <= again
+        if often and cost[id(v)] > CHEAP and not (few and _is_read_for_less(len(tensors[id(v)]), len(readings))):
             stored.add(id(v))
     return stored, cost
+
+
+def _is_read_for_less(tensors: int, readers: int) -> bool:
+    """Whether each reader reads so many tensors for less than one of them, which stores a value that all then read."""
+    return readers * tensors <= tensors + 1 + readers
 
 
 def _is_too_much(tree: Tree) -> bool:

@@ -26,7 +26,8 @@ from gscompile.schedules.cuda.atomics import PLAIN, add_vector, atomic, atomic_n
 from gscompile.schedules.cuda.choices import ACCESS, RUN
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.points import Point, extents, harmless, placed
-from gscompile.schedules.loops import by_number, ravel
+from gscompile.schedules.cuda.vectors import moved
+from gscompile.schedules.loops import by_number, number_in, ravel
 from gscompile.schedules.rule import Context
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class RowsAdded:
     ) -> Self | None:
         """None where points do not come in rows."""
         m, r = nest.op.addressing.map, nest.op.reduction
-        if not nest.grid or not m.layout or m.layout[-1][0] != "window":
+        if not nest.grid or not m.layout or not cls.side_by_side(nest):
             return None
         along = m.layout.index(("index", (m.own_axes or m.grid_axes)[-1]))
         run = ctx.choose(RUN) if m.own_axes and r.associative and r.commutative else 1
@@ -70,6 +71,11 @@ class RowsAdded:
             if m.layout[-1] == ("window", last.window) and isinstance(width, int) and isinstance(pitch, int):
                 n = math.gcd(ctx.choose(ACCESS) // wide.itemsize, width, pitch)
         return cls(nest, ctx, totals, wide, value, n, along, run)
+
+    @staticmethod
+    def side_by_side(nest: ScatterNest) -> bool:
+        """Whether neighbours on the points' last axis have the same index, and so are a row."""
+        return nest.op.addressing.map.layout[-1][0] == "window"
 
     def statement(self) -> Stmt:
         """The kernel."""
@@ -126,17 +132,46 @@ class RowsAdded:
 
     def read(self, p: Point, values: Buffer, q: int) -> Stmt:
         """A row's values."""
-        _, last = self.nest.op.addressing.map.layout[-1]
+        runs = self.together(p) if self.n > 1 else []
+        parts = [T.buffer(f"part{k}", [self.n], "float32", align=16, scope="local") for k in range(len(runs))]
 
         def one(k: Expr) -> Stmt:
-            window = [x + k if w == last else x for w, x in enumerate(p.window)]
-            return T.store(values, [k + q * self.n], self.value(Point(p.number, p.grid, window, p.cell)))
+            def known(buf: Buffer, _: list[Expr]) -> Expr | None:
+                return next((T.load(x, k) for x, (b, _) in zip(parts, runs, strict=True) if b.same_as(buf)), None)
+
+            store = T.store(values, [k + q * self.n], self.value(self.beside(p, k)))
+            return T.with_loads(store, known) if parts else store
 
         if self.n == 1:
             return one(T.const(0))
         # of 16-bit floats TVM has no conversions of vectors
-        loop = T.vectorized if self.nest.dtype.name == "float32" else T.for_
-        return loop(self.n, one, "k")
+        loop = T.vectorized if self.nest.dtype.name == "float32" and not parts else T.for_
+        reads = (moved(x, T.const(0), buf, place, self.n) for x, (buf, place) in zip(parts, runs, strict=True))
+        return T.seq(*map(T.allocate, parts), *reads, loop(self.n, one, "k"))
+
+    def beside(self, p: Point, k: Expr) -> Point:
+        """A point so many places further in its row."""
+        last = self.nest.op.addressing.map.layout[-1]
+        return Point(p.number, p.grid, [x + k if ("window", w) == last else x for w, x in enumerate(p.window)], p.cell)
+
+    def together(self, p: Point) -> list[tuple[Buffer, Expr]]:
+        """Where a row's values are made of runs of several tensors: these, and where the runs begin.
+
+        Each is to be read at once: TVM takes a vector of functions apart, and its loads with it.  It does not where there is one.
+        """
+        value, last = self.value(p), self.nest.op.addressing.map.layout[-1]
+        begin, all_loads = p.window[last[1]], T.all_loads(value)
+        found: list[tuple[Buffer, Expr]] = []
+        for (condition, buf, at), (_, _, after) in zip(
+            T.reads(value), T.reads(self.value(self.beside(p, T.const(1)))), strict=True
+        ):
+            width = T.constant_value(T.extents(buf)[-1])
+            even = width is not None and width % self.n == 0 and T.constant_value(at[-1] - begin) == 0
+            run = T.constant_value(after[-1] - at[-1]) == 1 and all(map(T.same_expr, at[:-1], after[:-1]))
+            alone = sum(b.same_as(buf) for b, _ in all_loads) == 1
+            if condition is None and even and run and alone and T.element_dtype(buf) == "float32":
+                found.append((buf, T.quotient(number_in(buf, at), T.const(self.n)) * self.n))
+        return found if len(found) > 1 else []
 
     def add(self, cell: list[Expr], values: Buffer, q: int) -> Stmt:
         """A row's values go to the next row's, or to memory."""

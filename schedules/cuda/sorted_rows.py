@@ -4,7 +4,7 @@ A thread takes a stretch of :data:`STRETCH` rows that follow each other, at one 
 once: it reads their indices, then their values, and adds up those of a cell in registers.  A cell whose points lie inside of a
 stretch is this thread's alone, and is read and written as usual; the first and the last one may go on in the next stretch, and
 take an atomic.  Points that are dropped end no run.  Where the promise is broken, threads race for a cell, whose value is then
-undefined.
+undefined.  Single elements whose last axis is one that index shares with data are rows, too, with an index for each element.
 
 Per 16 bytes of src: as many read; per run of equal indices 16 bytes read and written, or an atomic, of which there are two per
 stretch at most; 8 / (units of a row) of an index, and about 20 instructions.
@@ -65,6 +65,13 @@ class _Scatter(AtomicScatter):
 @dataclass(frozen=True, slots=True)
 class _Stretches(RowsAdded):
     """Rows that a thread takes one after the other."""
+
+    @staticmethod
+    def side_by_side(nest: ScatterNest) -> bool:
+        """Or the last axis is one that index shares with data: a thread has one position on it, its neighbour the next."""
+        m = nest.op.addressing.map
+        kind, j = m.layout[-1]
+        return kind == "window" or (bool(m.own_axes) and j not in m.own_axes)
 
     def statement(self) -> Stmt:
         length = max(self.run, self.ctx.choose(STRETCH))

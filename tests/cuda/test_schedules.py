@@ -305,3 +305,34 @@ def test_elements_of_a_warp_that_meet_are_one_atomic(tmp_path: Path, dtype: str,
 
     found = launches(tmp_path, declare, want, np.full(n, 3, dtype), i, v)
     assert atomics(found) == sum(len(np.unique(i[w : w + 32])) for w in range(0, k, 32))
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_sorted_elements_of_a_long_shared_axis_take_two_atomics_of_a_stretch(tmp_path: Path, symbolic: bool) -> None:
+    """A column's, 16 elements long."""
+    n, k, width = 200, 500, 40
+    i = np.sort(np.random.default_rng(9).integers(0, 9, (k, width)), 0)
+    v = np.random.default_rng(10).integers(0, 9, (k, width)).astype("int32")
+    want = np.zeros((n, width), "int32")
+    np.add.at(want, (i, np.arange(width)), v)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        w: str | int = "w" if symbolic else width
+        x, at = b.input("x", (n, w), "int32"), b.input("i", ("k", w), "int64")
+        return b.scatter(x, at, b.input("v", ("k", w), "int32"), 0, reduction="add", sorted=True)
+
+    found = launches(tmp_path, declare, want, np.zeros((n, width), "int32"), i, v)
+    runs = [len(np.unique(i[s : s + 16, c])) for s in range(0, k, 16) for c in range(width)]
+    assert atomics(found) == sum(min(r, 2) for r in runs) < k * width / 8
+
+
+def test_rows_of_bfloat16_that_are_filled(tmp_path: Path) -> None:
+    """Of which TVM writes no vector of eight equal ones."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    b = gs.Builder("filled")
+    b.output(b.take(b.input("x", (30, 64), "bfloat16"), b.input("i", ("k",), "int64"), bounds="fill"))
+    ((module, _),) = on_cpu([b], tmp_path)
+    x = np.arange(30 * 64).reshape(30, 64).astype(ml_dtypes.bfloat16)
+    i = np.array([3, 30, -1, -31, 0])
+    want = np.where(((i >= -30) & (i < 30))[:, None], x[i % 30].astype("f4"), 0)
+    np.testing.assert_array_equal(module(x, i).astype("f4"), want)

@@ -44,6 +44,7 @@ class Target(ABC):
         by_driver: kernels are loaded and launched by a driver, from the host's code.
         variant: the attribute that says which CPU or GPU code is for.
         in_parts: a long function may call others; TVM takes kernels out of no function that is called.
+        again: instructions for an element that several nests may take together rather than read it from memory.
         code: the stages of the code, by name.
         facts: what schedule rules may know.
         tvm: TVM's target.
@@ -63,6 +64,7 @@ class Target(ABC):
     by_driver: ClassVar[bool]
     variant: ClassVar[str]
     in_parts: ClassVar[bool]
+    again: ClassVar[int] = 0
     pipeline: ClassVar[str] = "default"  # TVM's lowering
     code: ClassVar[Mapping[str, CodeKind]]
 

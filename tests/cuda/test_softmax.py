@@ -1,0 +1,112 @@
+"""Softmax over segments: three kernels read the points, none keeps anything of their size; in the order of any seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.ir.dims import evaluate
+from tests.cuda import cpu_compiler, on_cpu
+from tests.cuda.counters import counted
+from tests.oracle import Array
+
+pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
+
+N, K = 70, 1500
+
+
+def sorted_points(b: gs.Builder, x: gs.Value, i: gs.Value, _: gs.Value) -> gs.Value:
+    row = x.shape[1:]
+    most = b.put(b.full((N, *row), float("-inf"), "float32"), i, x, reduction="max", sorted=True)
+    power = b.exp(x - b.take(most, i))
+    return power / b.take(b.put(b.zeros((N, *row)), i, power, reduction="add", sorted=True), i)
+
+
+def offsets(b: gs.Builder, x: gs.Value, i: gs.Value, ends: gs.Value) -> gs.Value:
+    power = b.exp(x - b.take(b.segment_reduce(x, ends, "max"), i))
+    return power / b.take(b.segment_reduce(power, ends, "sum"), i)
+
+
+def of_a_batch(b: gs.Builder, x: gs.Value, i: gs.Value, _: gs.Value) -> gs.Value:
+    """Segments of each row of a matrix: the first axis is shared."""
+    rows, rules = x.shape[0], {"sorted": True}
+    most = b.scatter(b.full((rows, N), float("-inf"), "float32"), i, x, 1, reduction="max", **rules)
+    power = b.exp(x - b.gather(most, i, 1))
+    return power / b.gather(b.scatter(b.zeros((rows, N)), i, power, 1, reduction="add", **rules), i, 1)
+
+
+def expected(x: Array, i: Array) -> Array:
+    most, total = np.full((N, *x.shape[1:]), -np.inf), np.zeros((N, *x.shape[1:]))
+    np.maximum.at(most, i, x)
+    power = np.exp(x - most[i])
+    np.add.at(total, i, power)
+    return power / total[i]
+
+
+CASES: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "elements": (sorted_points, (K,)),
+    "short rows": (sorted_points, (K, 3)),
+    "rows": (sorted_points, (K, 32)),
+    "offsets": (offsets, (K,)),
+    "a batch": (of_a_batch, (3, K // 3)),
+}
+
+# two folds, of each stretch the first and the last cell: of 128 elements for each column, of 16 rows for each of theirs
+ATOMICS = {
+    "elements": 4 * -(-K // 128),
+    "short rows": 4 * 3 * -(-3 * K // 128),
+    "rows": 4 * 32 * -(-K // 16),
+    "offsets": 0,
+    "a batch": 4 * -(-K // 128),
+}
+
+
+def test_softmax_over_segments(tmp_path: Path) -> None:
+    builders, calls = [], []
+    for k, (name, (declare, shape)) in enumerate(CASES.items()):
+        rng, b = np.random.default_rng(k), gs.Builder(f"g{k}")
+        index = np.sort(rng.integers(0, N, shape if name == "a batch" else K), -1)
+        ends = np.searchsorted(index.reshape(-1), np.arange(N + 1))
+        x = rng.standard_normal(shape).astype("float32") * 9
+        tensors = [b.input(n, a.shape, a.dtype) for n, a in (("x", x), ("i", index), ("ends", ends))]
+        b.output(declare(b, *tensors))
+        builders.append(b)
+        batch = name == "a batch"
+        want = np.stack([expected(a, j) for a, j in zip(x, index, strict=True)]) if batch else expected(x, index)
+        calls.append((name, (x, index, ends), want))
+    for (module, _), (name, given, want) in zip(on_cpu(builders, tmp_path), calls, strict=True):
+        for module.seed in (1, 2, 3):
+            with counted() as launches:
+                got = module(*given)
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6, err_msg=name)
+        # two clear what is folded into, or test offsets and the index; three read the points
+        assert len(launches) <= 5, name
+        atomics = sum(launch.total("lanes", access="atomic") for launch in launches)
+        assert atomics <= ATOMICS[name]
+
+
+def test_nothing_of_the_size_of_the_points_is_kept() -> None:
+    """On a CPU the powers are, which take longer than memory does."""
+    b = gs.Builder("softmax")
+    x, i = b.input("x", ("k",), "float32"), b.input("i", ("k",), "int64")
+    b.output(sorted_points(b, x, i, i))
+    kernels, scratch = zip(
+        *((s.kernels, s.workspace_bytes) for s in (b.build(t).stats for t in ("cuda", "llvm"))), strict=True
+    )
+    assert [len(k) for k in kernels] == [3, 4]
+    few, many = (evaluate(scratch[0], {"k": k}) for k in (1000, 1_000_000))
+    assert few == many < evaluate(scratch[1], {"k": 1_000_000})
+
+
+@pytest.mark.parametrize(("readers", "tensors", "stored"), [(2, 3, 0), (2, 4, 1), (3, 2, 0), (3, 3, 1)])
+def test_who_reads_less_computes_again(readers: int, tensors: int, stored: int) -> None:
+    b = gs.Builder("again")
+    given = [b.input(f"x{k}", ("n", 64), "float32") for k in range(tensors)]
+    value = b.exp(sum(given[1:], given[0]) if tensors > 1 else given[0])
+    for k in range(readers):
+        b.output(b.sum(value * (k + 1), 1))
+    assert len(b.build({"kind": "cuda", "arch": "sm_80"}).stats.kernels) == readers + stored
