@@ -39,19 +39,19 @@ def codegen_units(name: str, func: PrimFunc) -> list[Any]:
     """
     cores, loops = available_cores(), list[Loop]()
     if cores < 2:
-        return [T.module({name: func})]
+        return [T.unit_module({name: func})]
     main = _with_loops_called(name, func, loops)
     rest = T.tree_size(main.body)
     count = min(MOST, cores, (rest + sum(loop.size for loop in loops)) // LEAST, 1 + len(loops))
     if count < 2:
-        return [T.module({name: func})]
+        return [T.unit_module({name: func})]
     units: list[dict[str, PrimFunc]] = [{name: main}, *({} for _ in range(count - 1))]
     sizes = [rest] + [0] * (count - 1)
     for loop in sorted(loops, key=lambda loop: -loop.size):  # each to the unit that is smallest by then
         k = sizes.index(min(sizes))
         units[k][loop.name] = loop.func
         sizes[k] += loop.size
-    return [T.module(unit) for unit in units]
+    return [T.unit_module(unit) for unit in units]
 
 
 def in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:

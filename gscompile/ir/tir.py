@@ -746,6 +746,32 @@ def module(funcs: Mapping[str | GlobalVar, PrimFunc]) -> Any:
     return tvm.IRModule(dict(funcs))
 
 
+# TVM puts conversions of float16 into each module, weak ones that count where the system has no others: 150 lines to compile.
+# What is linked in place of them is a group of its own, which a library of several modules has once.
+_NO_HALVES = """
+$__truncsfhf2 = comdat any
+$__extendhfsf2 = comdat any
+define hidden half @__truncsfhf2(float %x) nounwind comdat {
+  unreachable
+}
+define hidden float @__extendhfsf2(half %x) nounwind comdat {
+  unreachable
+}
+"""
+
+
+def unit_module(funcs: Mapping[str, PrimFunc]) -> Any:
+    """A module of an ELF library that no other code is linked into: without conversions of float16 where it has no float16."""
+
+    def is_half(x: Any) -> bool:
+        return str(getattr(x.ty, "dtype", "")).startswith("float16")
+
+    if any(_walk(f.body, ((ir.TensorLoad, tirx.Cast, ir.Call, tirx.FloatImm), is_half)) for f in funcs.values()):
+        return module(funcs)
+    first, *rest = funcs.items()
+    return module({first[0]: first[1].with_body(import_llvm(_NO_HALVES, first[1].body)), **dict(rest)})
+
+
 def cpu_passes() -> list[Any]:
     """What lowers the body of a function for llvm."""
     return [
