@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import reduce
+from typing import Any, TypeAlias
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Sizes
-from gscompile.ir.dims import Dim, SymDim, evaluate, fold, symbols
+from gscompile.ir.dims import Dim, SymDim, evaluate, symbols
 from gscompile.ir.tir import Expr, Stmt
 
 _THREADS = "(threads)"  # no size can have this name
@@ -91,20 +94,29 @@ FAR = 1 << 61  # a number past int64 is as good as this one: nothing takes 26 da
 
 
 def in_code(estimate: Dim, sizes: Sizes, threads: Expr) -> Expr:
-    """An estimate as TIR."""
+    """An estimate as TIR, of few operations: what terms have in common is multiplied once."""
 
-    def name(symbol: str) -> Expr:
-        return threads if symbol == _THREADS else sizes.variables[symbol]
+    def expr(dim: Dim) -> Expr:
+        return (
+            T.const(max(-FAR, min(dim, FAR))) if isinstance(dim, int) else added([(list(m), c) for m, c in dim.terms])
+        )
 
-    found: Expr = fold(estimate, name, lambda n: T.const(max(-FAR, min(n, FAR))), _EXPR_OPS)
-    return found
+    def added(terms: list[tuple[list[Any], int]]) -> Expr:
+        uses = Counter(atom for factors, _ in terms for atom in set(factors))
+        common, most = max(uses.items(), key=lambda u: (u[1], str(u[0])), default=("", 0))
+        if most < 2:
+            return reduce(operator.add, [reduce(operator.mul, map(atom_of, m), expr(c)) for m, c in terms])
+        for factors, _ in (inner := [t for t in terms if common in t[0]]):
+            factors.remove(common)
+        rest = [t for t in terms if all(t is not other for other in inner)]
+        shared = atom_of(common) * added(inner)
+        return shared + added(rest) if rest else shared
 
+    def atom_of(atom: Any) -> Expr:
+        if isinstance(atom, str):
+            return threads if atom == _THREADS else sizes.variables[atom]
+        # hidden: TVM's simplifier would take each minimum apart case by case; nothing is negative
+        operation = {"floordiv": T.quotient, "max": T.maximum, "min": T.minimum}[atom.kind]
+        return T.hidden(operation(expr(atom.lhs), expr(atom.rhs)))
 
-# hidden: TVM's simplifier would take each minimum apart case by case
-_EXPR_OPS = {
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: T.hidden(T.quotient(a, b)),  # nothing is negative
-    "max": lambda a, b: T.hidden(T.maximum(a, b)),
-    "min": lambda a, b: T.hidden(T.minimum(a, b)),
-}
+    return expr(estimate)

@@ -9,7 +9,7 @@ accumulator.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,6 +41,7 @@ from gscompile.schedules.llvm.ranges import Share, over_box
 from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.scatter import OwnerComputes
 from gscompile.schedules.llvm.staged import RowScatter, base, identity, separable
+from gscompile.schedules.llvm.vectors import row_in_vectors, vector_lanes
 from gscompile.schedules.rule import Checked, Context
 
 
@@ -183,7 +184,10 @@ class _RowStream:
         return self.scatter.points
 
     def cells(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
-        return self.scatter.cells(lo, hi, body)
+        s = self.scatter
+        return s.each_row(
+            lo, hi, lambda lead: row_in_vectors(s.ctx, s.acc, s.nest.window, [], lambda w: body([*lead, *w]))
+        )
 
     def add(self, partials: Buffer, chunk: Expr, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
         into, ctx = RowTotals(self.scatter, partials, (chunk,)), self.scatter.ctx
@@ -272,24 +276,48 @@ class _Chunks:
 
     def totals(self) -> Stmt:
         """All cells of the output, of all chunks in their order."""
-        most = self.count if isinstance(self.count, int) else MAX_PARTIALS
-        return over_box(self.ctx, self.nest.shape, 1 + most, lambda: Share(lambda c: self.total(c, most)), large=True)
+        if isinstance(self.count, int):
+            return self.sums([T.const(g) for g in range(self.count)])
+        some = [T.const(g) for g in range(MIN_PARTIALS)]
+        # kept: under the condition that there are so many, TVM's simplifier knows the least, which vectors read anyway
+        more = [T.minimum(T.const(g), self.chunks - 1) for g in range(MIN_PARTIALS, MAX_PARTIALS)]
+        return T.kept("partial", more, lambda places: self.sums([*some, *places]))
 
-    def total(self, c: list[Expr], most: int) -> Stmt:
-        """A cell of the output, step by step in a register: in one nested expression TVM's simplifier tries every way through."""
+    def sums(self, places: Sequence[Expr]) -> Stmt:
+        """The same, of chunks with these numbers, which are the last one's where there are fewer chunks."""
+        shape, lead = self.nest.shape, [T.const(0) for _ in self.nest.shape[1:]]
+        lanes = vector_lanes(self.ctx, self.acc, shape[-1] if shape else 1, [lambda i: self.nest.base([*lead, i])])
+        several = (lanes, lambda c: self.total(c, places, lanes)) if lanes > 1 else None
+        share: Callable[[], Share] = lambda: Share(lambda c: self.total(c, places, 1), vector=several)  # noqa: E731
+        return over_box(self.ctx, shape, 1 + len(places), share, large=True)
+
+    def total(self, c: list[Expr], places: Sequence[Expr], lanes: int) -> Stmt:
+        """So many cells of the output from one on.
+
+        Step by step in a register: in one nested expression TVM's simplifier tries every way through.
+        """
         nest, acc = self.nest, self.acc
-        register, zero = T.buffer("total", [1], acc.tir, align=acc.itemsize), T.const(0)
+        register = T.buffer("total", [lanes], acc.tir, align=acc.itemsize)
+
+        def each(step: Callable[[list[Expr], Expr], Stmt]) -> Stmt:
+            if lanes == 1:
+                return step(c, T.const(0))
+            return T.vectorized(lanes, lambda v: step([*c[:-1], c[-1] + v], v))
+
+        def keep(value: Callable[[list[Expr], Expr], Expr]) -> Stmt:
+            return each(lambda at, v: T.store(register, [v], value(at, v)))
 
         def add(g: int) -> Stmt:
-            known = isinstance(self.count, int) or g < MIN_PARTIALS
-            place = T.const(g) if known else T.minimum(T.const(g), self.chunks - 1)
-            there = T.load(self.partials, place, *c)
-            if (
-                not known
-            ):  # one version for any number of chunks; as few conditions as there can be, by which LLVM makes copies
-                there = T.select(self.chunks > g - g % MIN_PARTIALS, there, identity(nest, acc))
-            return T.store(register, [zero], nest.op.reduction.combine(acc, T.load(register, zero), there))
+            def added(at: list[Expr], v: Expr) -> Expr:
+                there = T.load(self.partials, places[g], *at)
+                if not isinstance(self.count, int) and g >= MIN_PARTIALS:  # one version for any number of chunks
+                    there = T.select(self.chunks > g - g % MIN_PARTIALS, there, identity(nest, acc))
+                return nest.op.reduction.combine(acc, T.load(register, v), there)
 
-        value = nest.op.finish(nest.dtype, T.load(register, zero), None)
-        steps = [T.store(register, [zero], base(nest, acc, c)), *map(add, range(most))]
-        return T.seq(T.allocate(register), *steps, T.store(nest.out, c, value))
+            return keep(added)
+
+        def out(at: list[Expr], v: Expr) -> Stmt:
+            return T.store(nest.out, at, nest.op.finish(nest.dtype, T.load(register, v), None))
+
+        steps = [keep(lambda at, v: base(nest, acc, at)), *map(add, range(len(places))), each(out)]
+        return T.seq(T.allocate(register), *steps)

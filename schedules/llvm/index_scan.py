@@ -96,7 +96,7 @@ class IndexScan:
         listed = T.seq(
             self.count(T.load(self.listed, T.const(0)) + 1),
             T.store(self.length, [T.const(0)], T.const(0)),
-            T.for_(count, lambda k: self.pick(begin, k), "k"),
+            T.for_(count, lambda k: self.pick(begin, k), "k", one_copy=True),
             T.for_(T.load(self.length, T.const(0)), lambda j: self.step(begin, j), "j"),
         )
         some = T.all_of([least < self.hi, self.lo <= greatest])

@@ -12,6 +12,7 @@ from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.choices import INNER, TILE
 from gscompile.schedules.llvm.costs import shared
+from gscompile.schedules.llvm.vectors import in_vectors
 from gscompile.schedules.loops import nested, unravel
 from gscompile.schedules.rule import Context
 
@@ -21,10 +22,16 @@ CellBody: TypeAlias = Callable[[list[Expr]], Stmt]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One thread's share of a box: what to do at a cell, and what surrounds the loops."""
+    """One thread's share of a box: what to do at a cell, and what surrounds the loops.
+
+    Attributes:
+        vector: (lanes, what to do at so many neighbours along the last axis at once, by the coordinates of the first); None where
+            it is left to LLVM of what it makes vectors.
+    """
 
     cell: CellBody
     around: Callable[[Stmt], Stmt] = field(default=lambda loops: loops)
+    vector: tuple[int, CellBody] | None = None
 
 
 def shared_range(
@@ -112,24 +119,24 @@ def over_box(
 
     def body(lo: Expr, hi: Expr) -> Stmt:
         share = make_share()
-        return share.around(T.for_range(lo, hi, lambda u: units.loops(u, share.cell), units.name))
+        return share.around(T.for_range(lo, hi, lambda u: units.loops(u, share), units.name))
 
     return shared_range(ctx, units.extent, product(shape) * max(cost, 1) // lanes, body, large=large, nest=nest)
 
 
 @dataclass(frozen=True, slots=True)
 class _Units:
-    """How a box is cut: how many units there are, a name for their loop, and (unit, body of a cell) -> loops over its cells."""
+    """How a box is cut: how many units there are, a name for their loop, and (unit, share) -> loops over its cells."""
 
     extent: Dim
     name: str
-    loops: Callable[[Expr, CellBody], Stmt]
+    loops: Callable[[Expr, Share], Stmt]
 
 
 def _units(ctx: Context, shape: Sequence[Dim], apart: int | None) -> _Units:
     split = len(shape) - 1  # axes [split, rank) are the inner loops
     if split == 0:
-        return _Units(shape[0], "c0", lambda i, cell: cell([i]))
+        return _Units(shape[0], "c0", lambda i, share: share.cell([i]))
     while split > 1 and _small(shape[split:], ctx.choose(INNER)):
         split -= 1
     outer, inner = list(shape[:split]), list(shape[split:])
@@ -139,8 +146,8 @@ def _units(ctx: Context, shape: Sequence[Dim], apart: int | None) -> _Units:
         return _blocks(ctx, outer, inner, tile // max(cells, 1), _hidden(cells, apart))
     hide = _hidden(product(inner), apart)
 
-    def row(r: Expr, cell: CellBody) -> Stmt:
-        loops: CellBody = lambda c: nested("c", ctx.sizes.shape(inner), lambda w: cell([*c, *w]))  # noqa: E731
+    def row(r: Expr, share: Share) -> Stmt:
+        loops: CellBody = lambda c: nested("c", ctx.sizes.shape(inner), lambda w: share.cell([*c, *w]))  # noqa: E731
         return T.kept("at", unravel(T.opaque(r) if hide else r, outer, ctx.sizes), loops)
 
     return _Units(product(outer), "row", row)
@@ -151,14 +158,18 @@ def _blocks(ctx: Context, outer: list[Dim], inner: list[Dim], block: int, hide: 
     wide, rest = ctx.sizes(inner[0]), ctx.sizes.shape(inner[1:])
     cut = [*outer, (inner[0] + (block - 1)) // block]
 
-    def unit(u: Expr, cell: CellBody) -> Stmt:
+    def unit(u: Expr, share: Share) -> Stmt:
         def cells(place: list[Expr]) -> Stmt:
             *row, begin = place
+            end = T.minimum(begin + block, wide)
 
             def of(i: Expr) -> Stmt:
-                return nested("d", rest, lambda w: cell([*row, T.opaque(i) if hide else i, *w]))
+                return nested("d", rest, lambda w: share.cell([*row, T.opaque(i) if hide else i, *w]))
 
-            return T.for_range(begin, T.minimum(begin + block, wide), of, "c")
+            if share.vector is None or rest:
+                return T.for_range(begin, end, of, "c")
+            lanes, several = share.vector
+            return in_vectors(begin, end, lanes, lambda i: several([*row, i]), of, "c")
 
         *row, k = unravel(u, cut, ctx.sizes)
         return T.kept("at", [*row, k * block], cells)
