@@ -123,6 +123,20 @@ def test_runs_of_indices_out_of_range(way: str, bounds: str) -> None:
         assert_same(m(x, i[:, None], src), want)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float16"])
+def test_chunks_of_rows_whose_width_a_call_tells(dtype: str) -> None:
+    """Widths around those of vectors and blocks; two chunks, four, and none."""
+    m = module(("n", "w"), "k", dtype, [WAYS["chunked"]], reduction="add")
+    for width in (0, 1, 3, 7, 8, 9, 16, 33, 4096, 4101):
+        for per_row in (2, 40):
+            points = CHUNKED_ELEMENTS // max(width, 1) + 1
+            rows = max(points // per_row, 1)
+            i = np.random.default_rng(width).integers(-rows, rows, (points, 1))
+            x, src = whole((rows, width), dtype), np.tile(whole((50, width), dtype), (points // 50 + 1, 1))[:points]
+            check(m, x, i, src, "add")
+    check(m, whole((5, 9), dtype), np.array([[0], [4], [0]]), whole((3, 9), dtype), "add")
+
+
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_index_vectors_in_any_order(symbolic: bool) -> None:
     for shape, points in (((5, 7, 3), 3000), ((50, 70), CHUNKED_ELEMENTS + 1), ((2, 3, 4, 5), 700)):

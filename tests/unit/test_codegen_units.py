@@ -44,6 +44,14 @@ def test_a_short_function_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(codegen_units("tiny", lowered(b).func)) == 1
 
 
+@pytest.mark.parametrize(("dtype", "kept"), [("float32", False), ("float16", True)])
+def test_conversions_of_float16_are_compiled_where_there_is_float16(dtype: str, kept: bool) -> None:
+    b = gs.Builder("one")
+    b.output(b.input("x", (400,), dtype) + b.input("y", (400,), dtype))
+    (unit,) = codegen_units("one", lowered(b).func)
+    assert ("__truncsfhf2" not in unit.script(show_meta=True)) == kept
+
+
 def test_the_objects_are_linked_to_what_one_module_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     x, s = rng.standard_normal((50, 20)).astype("f4"), rng.standard_normal((3000, 20)).astype("f4")

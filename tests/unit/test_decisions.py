@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
 import gscompile as gs
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Sizes
-from gscompile.ir.dims import SymDim
-from gscompile.schedules.decisions import THREADS, Decision, first_of
+from gscompile.ir.dims import Dim, SymDim, dim_max, dim_min, evaluate, product
+from gscompile.schedules.decisions import THREADS, Decision, first_of, in_code
 from gscompile.schedules.llvm import costs
 from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.numbers import SERIAL_WORK
@@ -42,6 +44,26 @@ def test_sizes_that_a_call_brings_choose_at_the_call() -> None:
     assert [decision.at({"n": n}) for n in (1, 4, 5, 9)] == ["a", "a", "b", "b"]
     assert decision.text({}, 2).endswith("chosen at each call: a, b")
     assert decision.text({"n": 9}, 2).endswith("least: b")
+
+
+def test_estimates_in_code_are_the_numbers_that_they_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(T, "hidden", lambda x: x)  # so that TVM's simplifier evaluates them
+    rng, m = random.Random(5), SymDim.var("m")
+    for _ in range(60):
+        atoms = [N, m, THREADS, N * m // 64, dim_min(N // 7, 1), dim_max(m, 3 * N), 8 * N // THREADS]
+        total: Dim = 0
+        for _ in range(rng.randrange(1, 9)):
+            total = total + rng.randrange(1, 99) * product(rng.choices(atoms, k=rng.randrange(3)))
+        given = {"n": rng.randrange(300), "m": rng.randrange(1, 50), "(threads)": rng.randrange(1, 9)}
+        sizes = Sizes({n: T.const(given[n]) for n in ("n", "m")})
+        found = in_code(total, sizes, T.const(given["(threads)"]))
+        assert T.constant_value(T.simplify(found)) == evaluate(total, given), total
+
+
+def test_estimates_in_code_multiply_once_what_terms_share() -> None:
+    long = sum((k * N * N * dim_min(N // k, 1) for k in range(2, 12)), start=SymDim.var("n"))
+    products = str(in_code(long, SIZES, T.var("threads"))).count("*")
+    assert products < 15  # 29 as a sum of products
 
 
 def test_of_ways_that_never_apply_no_code_is_made() -> None:
