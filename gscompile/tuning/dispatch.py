@@ -10,12 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gscompile.build import Module, build
-from gscompile.compiler.targets import resolve
 from gscompile.errors import ArgumentError
 from gscompile.frontend.builder import Builder
 from gscompile.ir.dims import evaluate
 from gscompile.ir.graph import Graph
-from gscompile.tuning.indices import IndexInput, draw_of, graph_of, index_inputs
+from gscompile.tuning.indices import IndexInput, draw_of, graph_of, index_inputs, target_of
 
 SAMPLES = 128
 """Points that are looked at, each with its successor."""
@@ -115,7 +114,7 @@ def looks(index: Any, limit: int) -> Looks:
 
 def dispatch(
     source: Builder | Graph | Module,
-    target: Any = "llvm",
+    target: Any = None,
     *,
     database: str | PathLike[str],
     indices: Sequence[str],
@@ -126,6 +125,7 @@ def dispatch(
     Looking takes at most 2 % of the time of all calls: where calls are short, not every one is looked at.
 
     Args:
+        target: by default a module's own, and ``"llvm"`` otherwise.
         database: with the winners of :func:`gscompile.tune` for these distributions; one that has none is the default.
         indices: names of distributions.
 
@@ -137,6 +137,6 @@ def dispatch(
         raise ArgumentError(f"dispatch: a list of distributions is needed; got {indices!r}")
     for name in indices:
         draw_of(name)
-    found = resolve(target)
+    found = target_of(source, target)
     modules = {n: build(graph, found, deterministic=deterministic, database=database, indices=n) for n in indices}
     return Dispatched(graph, modules)

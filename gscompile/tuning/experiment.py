@@ -13,7 +13,7 @@ import numpy as np
 from gscompile.bench.report import markdown
 from gscompile.build import Module, made
 from gscompile.compiler import nvcc
-from gscompile.compiler.targets import Target, resolve
+from gscompile.compiler.targets import Target
 from gscompile.errors import ArgumentError, MissingExtraError, missing_extra
 from gscompile.frontend.builder import Builder
 from gscompile.ir import tir as T
@@ -24,7 +24,7 @@ from gscompile.schedules import Choices
 from gscompile.tuning.candidates import Space
 from gscompile.tuning.candidates import text_of as text_of_choices
 from gscompile.tuning.counters import EVENTS, counted, missing
-from gscompile.tuning.indices import graph_of, sizes_of, specs_of, text_of
+from gscompile.tuning.indices import graph_of, sizes_of, specs_of, target_of, text_of
 from gscompile.tuning.serve import worker_of
 from gscompile.tuning.worker import Answer, Job, Measure, Prepare
 
@@ -164,7 +164,7 @@ def _number(found: Any) -> str:
 
 def experiment(
     source: Builder | Graph | Module,
-    target: Any = "llvm",
+    target: Any = None,
     *,
     choices: Mapping[str, Choices] | None = None,
     indices: Sequence[Any] = ("uniform",),
@@ -179,6 +179,7 @@ def experiment(
     For a GPU that is not here nothing is timed; results are compared on the CPU, and the table has what its kernels take.
 
     Args:
+        target: by default a module's own, and ``"llvm"`` otherwise.
         choices: by a name for the table, choices for a build; by default each rule that applies, and each of its ways.  The
             default is always among them.
         indices: what :func:`gscompile.tune` takes as ``indices``, one after the other.
@@ -191,7 +192,7 @@ def experiment(
         here.
     """
     graph = graph_of("experiment", source)
-    found = resolve(target)
+    found = target_of(source, target)
     if not found.by_driver:
         found.require_device("experiment")
     if isinstance(indices, (str, Mapping)):

@@ -13,6 +13,7 @@ import numpy as np
 
 from gscompile.bench.workload import Draw, all_equal, ascending, blocked, numpy_dtype, permuted, runs, uniform, zipf
 from gscompile.build import Module
+from gscompile.compiler.targets import Target, resolve
 from gscompile.errors import ArgumentError, GSError, missing_extra
 from gscompile.frontend.builder import Builder
 from gscompile.ir.addressing import Addressing
@@ -68,6 +69,13 @@ def graph_of(who: str, source: Builder | Graph | Module) -> Graph:
     if not isinstance(graph, Graph):
         raise ArgumentError(f"{who}: a builder, a graph or a module is needed; got {type(source).__name__}")
     return graph
+
+
+def target_of(source: Builder | Graph | Module, target: Any) -> Target:
+    """The target that was given, or of None a module's own and ``"llvm"`` for a graph."""
+    if target is None and isinstance(source, Module):
+        return source._recipe.target
+    return resolve("llvm" if target is None else target)
 
 
 @dataclass(frozen=True, slots=True)

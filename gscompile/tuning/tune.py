@@ -16,14 +16,13 @@ from queue import SimpleQueue
 from typing import Any
 
 from gscompile.build import Module
-from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database, Key, Record, key_of, named, numbered, skipped
 from gscompile.errors import ArgumentError, TargetError
 from gscompile.frontend.builder import Builder
 from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import available_cores, get_num_threads
 from gscompile.tuning.candidates import Candidate, Space
-from gscompile.tuning.indices import graph_of, sizes_of, specs_of, text_of
+from gscompile.tuning.indices import graph_of, sizes_of, specs_of, target_of, text_of
 from gscompile.tuning.places import Fleet, Here, Place
 from gscompile.tuning.processes import Process, forks
 from gscompile.tuning.progress import Progress, Tell, shown
@@ -48,7 +47,7 @@ FRESH = 1_000_003
 
 def tune(
     source: Builder | Graph | Module,
-    target: Any = "llvm",
+    target: Any = None,
     *,
     indices: Any = None,
     sizes: Mapping[str, int] | None = None,
@@ -68,8 +67,9 @@ def tune(
 
     Args:
         source: what to tune.
-        target: ``"llvm"``, or attributes of a CPU target that runs here; or ``"cuda"``.  Without a GPU its candidates are
-            compiled, and compared with the default on the CPU; nothing is measured or kept then, and the result says so.
+        target: ``"llvm"``, or attributes of a CPU target that runs here; or ``"cuda"``; by default a module's own, and ``"llvm"``
+            otherwise.  Without a GPU the candidates of ``"cuda"`` are compiled, and compared with the default on the CPU; nothing
+            is measured or kept then, and the result says so.
         indices: how indices are distributed: ``uniform`` (by default), ``zipf:1.1``, ``sorted``, ``permutation``, ``blocked:64``,
             ``constant``, ``runs:32``; for all inputs that index others, or by name of an input.  There also an array, or a file:
             ``FILE.npy``, ``FILE.npz:NAME``, ``FILE.parquet:COLUMN``.
@@ -98,7 +98,7 @@ def tune(
         raise ArgumentError(f"tune: time is a number of seconds that is not negative; got {time!r}")
     if report is not None:
         require_folder(report)
-    found = resolve(target)
+    found = target_of(source, target)
     if (tracker is None) != (key is None):
         raise ArgumentError("tune: tracker= says who knows the boards, and key= which of them: both are needed")
     address = None if tracker is None else tracker_of(tracker)

@@ -53,6 +53,13 @@ def test_calls_are_right_and_use_winners(tmp_path: Path) -> None:
         d(x)
 
 
+def test_a_module_has_its_own_target(tmp_path: Path) -> None:
+    target = {"kind": "llvm", "mcpu": "x86-64-v2"}
+    m = graphs.rows().build(target)
+    found = [gs.dispatch(m, *given, database=tmp_path / "none", indices=["uniform"]) for given in ((), ("llvm",))]
+    assert [repr(d.modules["uniform"]) for d in found] == [repr(m), repr(graphs.rows().build())]
+
+
 def test_sizes_that_a_call_tells(tmp_path: Path) -> None:
     b = graphs.symbolic()
     d = gs.dispatch(b, database=tmp_path / "none", indices=["uniform", "sorted"])
