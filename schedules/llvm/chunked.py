@@ -41,7 +41,7 @@ from gscompile.schedules.llvm.ranges import Share, over_box
 from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.scatter import OwnerComputes
 from gscompile.schedules.llvm.staged import RowScatter, base, identity, separable
-from gscompile.schedules.llvm.vectors import row_in_vectors, vector_lanes
+from gscompile.schedules.llvm.vectors import vector_lanes
 from gscompile.schedules.rule import Checked, Context
 
 
@@ -184,10 +184,7 @@ class _RowStream:
         return self.scatter.points
 
     def cells(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
-        s = self.scatter
-        return s.each_row(
-            lo, hi, lambda lead: row_in_vectors(s.ctx, s.acc, s.nest.window, [], lambda w: body([*lead, *w]))
-        )
+        return self.scatter.cells_in_one(lo, hi, body)
 
     def add(self, partials: Buffer, chunk: Expr, first: Expr, last: Expr, lo: Expr, hi: Expr) -> Stmt:
         into, ctx = RowTotals(self.scatter, partials, (chunk,)), self.scatter.ctx

@@ -21,7 +21,7 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.llvm.costs import Facts
 from gscompile.schedules.llvm.numbers import LOOK_PS, POINT_BLOCK, RUN_ELEMENTS, SPARSE_WIDTH, TOUCH_PS, WIDEN_PS
-from gscompile.schedules.loops import nested, ravel, storage, unravel
+from gscompile.schedules.loops import by_number, nested, ravel, storage, unravel
 from gscompile.schedules.rule import Context
 
 
@@ -146,6 +146,14 @@ class RowScatter:
         """``body(coordinates)`` for the cells of rows ``[lo, hi)``."""
         window = self.ctx.sizes.shape(self.nest.window)
         return self.each_row(lo, hi, lambda lead: nested("w", window, lambda w: body([*lead, *w])))
+
+    def cells_in_one(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
+        """The same as one loop, for what depends on no coordinate but by place: LLVM makes poor code of many short ones.
+
+        float16, 200,000 rows of 8 made float32 and back: 1.86 ms, as one loop 0.45.
+        """
+        width = self.ctx.sizes(self.width)
+        return T.for_range(lo * width, hi * width, lambda k: body(by_number(k, self.nest.shape)), "cell")
 
     def each_row(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """``body(leading coordinates)`` for the rows ``[lo, hi)``."""
