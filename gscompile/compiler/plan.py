@@ -30,6 +30,8 @@ from gscompile.ir.ops.base import Inline, Leaf, Stored, Tree
 CHEAP = 12
 LARGE = 400
 DEEP = 64
+SECTOR = 8
+"""Elements of 4 bytes that a GPU reads where it needs one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[
     stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
     cost: dict[int, int] = {}
     trees: dict[int, Tree] = {}
-    tensors: dict[int, frozenset[int]] = {}
+    reads: dict[int, dict[int, int]] = {}
     for v in graph.values:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         # storing an argument keeps its expression out of this one
@@ -95,8 +97,7 @@ def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[
             stored.add(id(biggest))
             inlined = [a for a in inlined if a is not biggest]
         trees[id(v)] = _tree(v, inlined, trees)
-        within = {id(a) for a in inlined}
-        tensors[id(v)] = frozenset().union(*(tensors[id(a)] if id(a) in within else {id(a)} for a in v.args))
+        reads[id(v)] = _reads(v, {id(a): reads[id(a)] for a in inlined})
         cost[id(v)] = v.op.cost + sum(cost[id(a)] for a in inlined)
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
@@ -104,14 +105,30 @@ def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[
         repeated = any(reader.op.repeats(k, reader.shape, v.shape) for reader, k in readings)
         often = repeated or len(readings) > 1
         few = not repeated and len(readings) * cost[id(v)] <= again
-        if often and cost[id(v)] > CHEAP and not (few and _is_read_for_less(len(tensors[id(v)]), len(readings))):
+        if often and cost[id(v)] > CHEAP and not (few and _is_read_for_less(sum(reads[id(v)].values()), len(readings))):
             stored.add(id(v))
     return stored, cost
 
 
-def _is_read_for_less(tensors: int, readers: int) -> bool:
-    """Whether each reader reads so many tensors for less than one of them, which stores a value that all then read."""
-    return readers * tensors <= tensors + 1 + readers
+def _reads(v: Value, inlined: dict[int, dict[int, int]]) -> dict[int, int]:
+    """By tensor, how many elements an element of a value takes the time to read of.
+
+    Single elements that an index picks from a tensor lie in sectors of their own; what folds have made of many is small, and in a
+    cache.
+    """
+    found: dict[int, int] = {}
+    at = v.op.indexing
+    apart = at is not None and at.map.layout[-1:] != () and at.map.layout[-1][0] == "index"
+    for k, a in enumerate(v.args):
+        alone = apart and v.op.picks(k) and not isinstance(a.op, Stored)
+        for tensor, count in inlined.get(id(a), {id(a): 1}).items():
+            found[tensor] = max(found.get(tensor, 0), SECTOR if alone else count)
+    return found
+
+
+def _is_read_for_less(reads: int, readers: int) -> bool:
+    """Whether each reader takes so many reads in less time than one of them, which stores a value that all then read."""
+    return readers * reads <= reads + 1 + readers
 
 
 def _is_too_much(tree: Tree) -> bool:

@@ -110,3 +110,14 @@ def test_who_reads_less_computes_again(readers: int, tensors: int, stored: int) 
     for k in range(readers):
         b.output(b.sum(value * (k + 1), 1))
     assert len(b.build({"kind": "cuda", "arch": "sm_80"}).stats.kernels) == readers + stored
+
+
+@pytest.mark.parametrize(("width", "stored"), [((), 1), ((8,), 0)])
+def test_single_elements_of_a_table_are_not_picked_again(width: tuple[int, ...], stored: int) -> None:
+    """Each of them is 32 bytes; rows are read whole."""
+    b = gs.Builder("again")
+    x, i = b.input("x", ("n", *width), "float32"), b.input("i", ("k", 64), "int64")
+    value = b.exp(b.take(x, i))
+    for k in range(2):
+        b.output(b.sum(value * (k + 1), 1))
+    assert len(b.build({"kind": "cuda", "arch": "sm_80"}).stats.kernels) == 2 + stored
