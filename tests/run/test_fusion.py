@@ -15,6 +15,7 @@ import pytest
 import gscompile as gs
 from gscompile.emulation import emulate
 from gscompile.ir.dims import evaluate
+from gscompile.schedules.llvm.numbers import MAX_PARTIALS
 from tests import oracle
 from tests.oracle import Array, assert_same
 
@@ -122,8 +123,9 @@ def test_fused(label: str, target: str) -> None:
     b.output(body(b, *declared(b)))
     module = build(b, target)
     ((_, rule),) = module.stats.kernels
-    parts = rule == "fold-columns"  # as many as fill a GPU, whatever there is to fold
-    assert isinstance(module.stats.workspace_bytes, int) and (module.stats.workspace_bytes == 0 or parts)
+    # as many parts as fill a GPU, and a few accumulators, whatever there is to fold
+    most = {"fold-columns": 1 << 20, "chunked": MAX_PARTIALS * 7 * 6 * 4 + 63}.get(rule, 0)
+    assert evaluate(module.stats.workspace_bytes, {"n": 7, "e": 10**6}) <= most
     rng = np.random.default_rng(0)
     for n, e in [(5, 8), (300, 2000), (7, 4)]:
         x, w, i, j = eighths(rng, n, 6), eighths(rng, e, 1), rng.integers(-n, n, e), rng.integers(0, n, e, np.int32)
@@ -164,12 +166,20 @@ STORED: dict[str, tuple[Body, Body, list[str]]] = {
         lambda x, w, i, j, k: (lambda g: (g.sum(1), g.max(0)))(x[i] % (w * w + 1)),
         ["mod", "sum", "max"],
     ),
+    "what is dear, of four tensors, and read by two nests": (
+        lambda b, x, w, i, j, k: (lambda g: (b.sum(g, 1), b.max(g, 0)))(b.take(x, i) % (w * w + 1) + b.take(x, j)),
+        lambda x, w, i, j, k: (lambda g: (g.sum(1), g.max(0)))(x[i] % (w * w + 1) + x[j]),
+        ["add", "sum", "max"],
+    ),
     "an index that was scattered": (
         lambda b, x, w, i, j, k: b.take(x, b.put(b.cast(j, "int64"), i % b.size("e"), b.cast(j, "int64"))),
         lambda x, w, i, j, k: x[last(j, i % len(i), j)],
         ["mod", "put", "take"],
     ),
 }
+
+
+ON_CUDA = {"what is dear and read by two nests": ["sum", "max"]}  # to compute it again takes less than memory
 
 
 def last(data: Array, index: Array, src: Array) -> Array:
@@ -184,7 +194,7 @@ def test_stored(label: str, target: str) -> None:
     results = body(b, *declared(b))
     b.output(*(results if isinstance(results, tuple) else (results,)))
     module = build(b, target)
-    assert names(module) == kernels
+    assert names(module) == (ON_CUDA.get(label, kernels) if target == "cuda" else kernels)
     rng = np.random.default_rng(1)
     for n, e in [(5, 8), (300, 700), (7, 1)]:
         x, w, i, j = eighths(rng, n, 6), eighths(rng, e, 1), rng.integers(-n, n, e), rng.integers(0, n, e, np.int32)
