@@ -97,18 +97,18 @@ def in_code(estimate: Dim, sizes: Sizes, threads: Expr) -> Expr:
     """An estimate as TIR, of few operations: what terms have in common is multiplied once."""
 
     def expr(dim: Dim) -> Expr:
-        return (
-            T.const(max(-FAR, min(dim, FAR))) if isinstance(dim, int) else added([(list(m), c) for m, c in dim.terms])
-        )
+        if isinstance(dim, int):
+            return T.const(max(-FAR, min(dim, FAR)))
+        return added([(list(monomial), coefficient) for monomial, coefficient in dim.terms])
 
     def added(terms: list[tuple[list[Any], int]]) -> Expr:
         uses = Counter(atom for factors, _ in terms for atom in set(factors))
         common, most = max(uses.items(), key=lambda u: (u[1], str(u[0])), default=("", 0))
         if most < 2:
             return reduce(operator.add, [reduce(operator.mul, map(atom_of, m), expr(c)) for m, c in terms])
-        for factors, _ in (inner := [t for t in terms if common in t[0]]):
+        inner, rest = ([t for t in terms if (common in t[0]) == has] for has in (True, False))
+        for factors, _ in inner:
             factors.remove(common)
-        rest = [t for t in terms if all(t is not other for other in inner)]
         shared = atom_of(common) * added(inner)
         return shared + added(rest) if rest else shared
 

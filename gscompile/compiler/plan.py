@@ -88,7 +88,6 @@ def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[
     stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
     cost: dict[int, int] = {}
     trees: dict[int, Tree] = {}
-    reads: dict[int, dict[int, int]] = {}
     for v in graph.values:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         # storing an argument keeps its expression out of this one
@@ -97,7 +96,6 @@ def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[
             stored.add(id(biggest))
             inlined = [a for a in inlined if a is not biggest]
         trees[id(v)] = _tree(v, inlined, trees)
-        reads[id(v)] = _reads(v, {id(a): reads[id(a)] for a in inlined})
         cost[id(v)] = v.op.cost + sum(cost[id(a)] for a in inlined)
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
@@ -105,12 +103,16 @@ def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[
         repeated = any(reader.op.repeats(k, reader.shape, v.shape) for reader, k in readings)
         often = repeated or len(readings) > 1
         few = not repeated and len(readings) * cost[id(v)] <= again
-        if often and cost[id(v)] > CHEAP and not (few and _is_read_for_less(sum(reads[id(v)].values()), len(readings))):
+        if (
+            often
+            and cost[id(v)] > CHEAP
+            and not (few and _is_read_for_less(sum(_reads(v, stored).values()), len(readings)))
+        ):
             stored.add(id(v))
     return stored, cost
 
 
-def _reads(v: Value, inlined: dict[int, dict[int, int]]) -> dict[int, int]:
+def _reads(v: Value, stored: set[int]) -> dict[int, int]:
     """By tensor, how many elements an element of a value takes the time to read of.
 
     Single elements that an index picks from a tensor lie in sectors of their own; what folds have made of many is small, and in a
@@ -121,7 +123,8 @@ def _reads(v: Value, inlined: dict[int, dict[int, int]]) -> dict[int, int]:
     apart = at is not None and at.map.layout[-1:] != () and at.map.layout[-1][0] == "index"
     for k, a in enumerate(v.args):
         alone = apart and v.op.picks(k) and not isinstance(a.op, Stored)
-        for tensor, count in inlined.get(id(a), {id(a): 1}).items():
+        is_tensor = id(a) in stored or isinstance(a.op, Leaf)
+        for tensor, count in ({id(a): 1} if is_tensor else _reads(a, stored)).items():
             found[tensor] = max(found.get(tensor, 0), SECTOR if alone else count)
     return found
 

@@ -283,7 +283,7 @@ class _Chunks:
     def sums(self, places: Sequence[Expr]) -> Stmt:
         """The same, of chunks with these numbers, which are the last one's where there are fewer chunks."""
         shape, lead = self.nest.shape, [T.const(0) for _ in self.nest.shape[1:]]
-        lanes = vector_lanes(self.ctx, self.acc, shape[-1] if shape else 1, [lambda i: self.nest.base([*lead, i])])
+        lanes = vector_lanes(self.ctx, self.acc, shape[-1] if shape else 1, lambda i: self.nest.base([*lead, i]))
         several = (lanes, lambda c: self.total(c, places, lanes)) if lanes > 1 else None
         share: Callable[[], Share] = lambda: Share(lambda c: self.total(c, places, 1), vector=several)  # noqa: E731
         return over_box(self.ctx, shape, 1 + len(places), share, large=True)

@@ -7,7 +7,7 @@ and one over what remains.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim
@@ -21,15 +21,15 @@ MOST_LANES = 8
 """Elements of a vector at most: one fewer may remain, to be done one by one."""
 
 
-def vector_lanes(ctx: Context, dtype: DType, length: Dim, elements: Sequence[Callable[[Expr], Expr]]) -> int:
+def vector_lanes(ctx: Context, dtype: DType, length: Dim, element: Callable[[Expr], Expr]) -> int:
     """How many elements of a row a vector of ours holds; 1 where they are left to LLVM.
 
     Args:
         length: the row's.
-        elements: (position in the row) -> what is read there.
+        element: (position in the row) -> what is read there.
     """
     lanes = min(ctx.target.vector_bytes, VECTOR_BYTES) // dtype.itemsize
-    ours = not isinstance(length, int) and 1 < lanes <= MOST_LANES and all(map(_side_by_side, elements))
+    ours = not isinstance(length, int) and 1 < lanes <= MOST_LANES and _side_by_side(element)
     return lanes if ours else 1
 
 
