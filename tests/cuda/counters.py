@@ -52,6 +52,8 @@ class Launch:
         longest: accesses of the thread that has most.
         atomics_of_one: atomics at the address that has most.
         written_back: sectors written to DRAM.
+        l2_waits, dram_waits: how often warps wait for what they read, all of them together.
+        longest_l2_waits, longest_dram_waits: the same of the warp that waits most.
     """
 
     kernel: str
@@ -60,6 +62,10 @@ class Launch:
     longest: int
     atomics_of_one: int
     written_back: int
+    l2_waits: int
+    dram_waits: int
+    longest_l2_waits: int
+    longest_dram_waits: int
     sites: list[Site] = field(default_factory=list)
 
     @property
@@ -80,16 +86,17 @@ class Launch:
 
 
 @contextmanager
-def counted(l1: int = 128 << 10, l2: int = 50 << 20) -> Iterator[list[Launch]]:
+def counted(l1: int = 128 << 10, l2: int = 50 << 20, in_flight: int = 4) -> Iterator[list[Launch]]:
     """Count the launches of a ``with`` statement; the list is filled at its end.  Races are not looked for meanwhile.
 
     Args:
         l1, l2: bytes of the caches: of one multiprocessor, of the device.  Empty at the start.
+        in_flight: reads of one buffer, one after the other in a warp, that wait at once.
     """
     lib = device.library()
     lib.gs_counted.restype = ctypes.c_char_p
-    lib.gs_count_from_here.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
-    lib.gs_count_from_here(l1, l2)
+    lib.gs_count_from_here.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+    lib.gs_count_from_here(l1, l2, in_flight)
     lib.gs_check(0, 1)
     found: list[Launch] = []
     try:

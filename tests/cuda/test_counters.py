@@ -33,6 +33,13 @@ extern "C" __global__ void banks(float* y, int step) {
   y[threadIdx.x] = s[threadIdx.x * step];
 }
 extern "C" __global__ void one_cell(int* y) { atomicAdd(y + threadIdx.x / 16, 1); }
+extern "C" __global__ void found(float* y, float* x, int* i) { y[threadIdx.x] = x[i[threadIdx.x]]; }
+extern "C" __global__ void swapped(int* y) { atomicCAS(y, atomicCAS(y, 0, 1), 2); }
+extern "C" __global__ void past(uint4* y, uint4* x, int streamed) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  uint4 v = x[i % 1024];
+  if (streamed) __stcs(y + i, v); else y[i] = v;
+}
 """
 
 
@@ -97,6 +104,29 @@ def test_atomics(program: Program) -> None:
     found = site(launch, "y", "atomic")
     assert y.tolist() == [48] * 4 and launch.atomics_of_one == 48
     assert (found.requests, found.lanes, found.sectors) == (6, 192, 6)
+
+
+def waits(launch: Launch) -> tuple[int, ...]:
+    return launch.l2_waits, launch.dram_waits, launch.longest_l2_waits, launch.longest_dram_waits
+
+
+def test_waits(program: Program) -> None:
+    y, x, i = np.zeros(64, "f4"), np.zeros(64, "f4"), np.arange(64, dtype="i4")
+    assert waits(count(program, "strided", 3, 64, np.zeros(192, "f4"), np.zeros(192, "f4"), 1)) == (0, 6, 0, 1)
+    assert waits(count(program, "found", 1, 64, y, x, i)) == (0, 4, 0, 2)  # a place, then what is there
+    assert waits(count(program, "again", 1, 64, y, x)) == (0, 4, 0, 2)  # four of five together
+    assert waits(count(program, "again", 1, 64, y, x, in_flight=5)) == (0, 2, 0, 1)
+    assert waits(count(program, "one_cell", 3, 64, np.zeros(4, "i4"))) == (0, 0, 0, 0)
+    assert waits(count(program, "swapped", 1, 32, np.zeros(1, "i4"))) == (1, 1, 1, 1)
+    assert waits(count(program, "banks", 1, 32, y, 1)) == (0, 0, 0, 0)
+
+
+def test_what_is_streamed_leaves_the_cache_first(program: Program) -> None:
+    y, x = np.zeros(1 << 18, "u4"), np.zeros(4096, "u4")
+    kept, streamed = (
+        site(count(program, "past", 2048, 32, y, x, s, l1=0, l2=64 << 10), "x").dram_sectors for s in (0, 1)
+    )
+    assert streamed == 512 < kept
 
 
 def test_a_graph_by_way_and_distribution(monkeypatch: pytest.MonkeyPatch) -> None:

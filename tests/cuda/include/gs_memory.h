@@ -2,9 +2,9 @@
 #pragma once
 
 // An atomic is one access, whatever its width; no other thread runs between its read and its write.
-template <class T, class F> T gs_atomic(T* p, F f) {
+template <class T, class F> T gs_atomic(T* p, F f, int awaited = 0) {
   T old;
-  gs_atomic_access(p, sizeof(T), 0);
+  gs_atomic_access(p, sizeof(T), 0, awaited);
   gs_raw_copy(&old, p, sizeof(T));
   T next = f(old);
   gs_raw_copy(p, &next, sizeof(T));
@@ -40,7 +40,7 @@ GS_ATOMIC(atomicExch, float, v)
 #undef GS_INTEGERS
 #undef GS_ATOMIC
 #define GS_CAS(T) \
-  inline T atomicCAS(T* p, T seen, T v) { return gs_atomic(p, [=](T a) { return a == seen ? v : a; }); }
+  inline T atomicCAS(T* p, T seen, T v) { return gs_atomic(p, [=](T a) { return a == seen ? v : a; }, 1); }
 GS_CAS(int) GS_CAS(unsigned) GS_CAS(gs_u64) GS_CAS(unsigned short)
 #undef GS_CAS
 
@@ -54,12 +54,12 @@ inline float4 atomicAdd(float4* p, float4 v) {
 
 template <class T> T gs_load_relaxed(const T* p) {
   T v;
-  gs_atomic_access((void*)p, sizeof(T), 1);
+  gs_atomic_access((void*)p, sizeof(T), 1, 0);
   gs_raw_copy(&v, p, sizeof(T));
   return v;
 }
 template <class T> void gs_store_relaxed(T* p, T v) {
-  gs_atomic_access(p, sizeof(T), 0);
+  gs_atomic_access(p, sizeof(T), 0, 0);
   gs_raw_copy(p, &v, sizeof(T));
 }
 
@@ -71,7 +71,10 @@ template <class T> inline T __ldlu(const T* p) { return *p; }
 template <class T> inline T __ldcv(const T* p) { return *p; }
 template <class T> inline void __stwb(T* p, T v) { *p = v; }
 template <class T> inline void __stcg(T* p, T v) { *p = v; }
-template <class T> inline void __stcs(T* p, T v) { *p = v; }
+template <class T> inline void __stcs(T* p, T v) {
+  gs_streamed_access(p, sizeof(T));
+  gs_raw_copy(p, &v, sizeof(T));
+}
 template <class T> inline void __stwt(T* p, T v) { *p = v; }
 
 inline size_t __cvta_generic_to_shared(const void* p) { return gs_shared_address(p); }

@@ -3,11 +3,16 @@
 // A request is one execution of an instruction by the lanes of a warp.  Lanes run one after the other here, so an execution is
 // found again by its number: the k-th of one lane goes with the k-th of the others.  A request is of sectors of 32 bytes; those
 // that a model of the caches does not hold go on, from L1 to L2 and from there to DRAM.
+//
+// A warp waits for what it reads.  Reads of one buffer that follow each other wait at once, up to some number of them; those of
+// another buffer may be at a place that the former have found.  What a warp has read before is in L1, and nobody waits for it; what
+// another warp of the block has read may still be on its way.
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 #include <unordered_map>
 
 #include "memory.h"
@@ -18,29 +23,32 @@ bool counting;
 
 constexpr int SECTOR = 32, BANKS = 32;
 
-// Sectors that were used last, in sets of 16; those that are written go to memory when they leave.
+// Sectors that were used last, in sets of 16; those that are written go to memory when they leave, those that are streamed first.
 struct Cache {
   static constexpr int WAYS = 16;
   struct Line {
     uint64_t sector, used;
     bool dirty;
+    int warp, level;  // in L1: which has read it last, and where it came from
   };
   std::vector<Line> lines;
   uint64_t sets = 0, clock = 0, written_back = 0;
+  Line* touched;
 
   void resize(size_t bytes) {
     sets = std::max<size_t>(1, bytes / SECTOR / WAYS);
-    lines.assign(sets * WAYS, Line{~0ull, 0, false});
+    lines.assign(sets * WAYS, Line{~0ull, 0, false, 0, 0});
   }
-  // Whether the sector was there; it is now.
-  bool access(uint64_t sector, bool write) {
+  // Whether the sector was there; it is now, in `touched`.
+  bool access(uint64_t sector, bool write, bool streamed = false) {
     Line *set = &lines[sector * 0x9e3779b97f4a7c15ull % (sets * 64) / 64 * WAYS], *oldest = set;
     for (Line* l = set; l < set + WAYS; ++l) {
-      if (l->sector == sector) return l->used = ++clock, l->dirty |= write, true;
+      if (l->sector == sector) return touched = l, l->used = streamed ? 0 : ++clock, l->dirty |= write, true;
       if (l->used < oldest->used) oldest = l;
     }
     written_back += oldest->dirty;
-    *oldest = {sector, ++clock, write};
+    *oldest = {sector, streamed ? 0 : ++clock, write, 0, 0};
+    touched = oldest;
     return false;
   }
   uint64_t flush() {
@@ -51,6 +59,7 @@ struct Cache {
 };
 static Cache l1, l2;
 static size_t l1_bytes = 128 << 10, l2_bytes = 50 << 20;
+static int in_flight = 4;
 
 struct Record {
   uintptr_t code, address;
@@ -62,13 +71,14 @@ static std::vector<Record> records[MAX_THREADS];
 
 struct Site {
   std::string buffer;
-  int access, size;
+  int access, hints, size;
   bool shared;
   uint64_t requests, lanes, sectors, l2_sectors, dram_sectors, wavefronts;
 };
 struct Launch {
   std::string kernel;
   uint64_t blocks, threads, longest, atomics_of_one, written_back;
+  uint64_t waits[2], longest_waits[2];  // for L2 and for DRAM: of all warps, of the one that waits most
   std::vector<Site> sites;
 };
 // A short number for each instruction, found fast.
@@ -97,7 +107,7 @@ void count(uintptr_t code, uintptr_t a, int size, int access, bool in_shared) {
 
 void count_launch_begins() {
   if (!l2.sets) l2.resize(l2_bytes);
-  launches.push_back({state.kernel, (uint64_t)state.grid.x * state.grid.y * state.grid.z, (uint64_t)state.threads, 0, 0, 0, {}});
+  launches.push_back({state.kernel, (uint64_t)state.grid.x * state.grid.y * state.grid.z, (uint64_t)state.threads, 0, 0, 0, {0, 0}, {0, 0}, {}});
   atomics.clear();
   numbers = {};
   l2.written_back = 0;
@@ -128,7 +138,8 @@ static void shared_request(Site& site, const Request& r) {
   }
 }
 
-static void global_request(Site& site, const Request& r) {
+// Where the last of what is read comes from: 0 for what the warp has read before, 1 for L2, 2 for DRAM.
+static int global_request(Site& site, const Request& r, int warp) {
   uint64_t sectors[WARP * 2], lines[WARP * 2];
   int n = 0;
   for (int l = 0; l < r.lanes; ++l)
@@ -138,10 +149,17 @@ static void global_request(Site& site, const Request& r) {
   for (int k = 0; k < n; ++k) lines[k] = sectors[k] / 4;
   site.wavefronts += distinct(lines, n);
   bool cached = site.access == READ;
+  int level = 0;
   for (int k = 0; k < n; ++k) {
-    if (cached && l1.access(sectors[k], false)) continue;
+    if (cached && l1.access(sectors[k], false)) {
+      Cache::Line& l = *l1.touched;
+      if (l.warp != warp) level = std::max(level, l.level), l.warp = warp;
+      continue;
+    }
     ++site.l2_sectors;
-    bool hit = l2.access(sectors[k], site.access & WRITE);
+    bool hit = l2.access(sectors[k], site.access & WRITE, site.hints & STREAMED);
+    level = std::max(level, hit ? 1 : 2);
+    if (cached) l1.touched->warp = warp, l1.touched->level = hit ? 1 : 2;
     // a sector that is only written is not fetched
     if (!hit && site.access != WRITE) ++site.dram_sectors;
   }
@@ -151,7 +169,25 @@ static void global_request(Site& site, const Request& r) {
       Launch& launch = launches.back();
       launch.atomics_of_one = std::max(launch.atomics_of_one, ++here);
     }
+  return level;
 }
+
+// How often a warp waits for L2 and for DRAM, of its reads one after the other.
+struct Waits {
+  uint64_t count[2] = {0, 0};
+  const Buffer* buffer = nullptr;
+  int together = 0, level = 0;
+
+  void end() {
+    if (together) ++count[level - 1];
+    together = level = 0;
+  }
+  void read(const Buffer* b, int from, bool alone) {
+    if (alone || b != buffer || together == in_flight) end();
+    buffer = b, level = std::max(level, from), ++together;
+    if (alone) end();
+  }
+};
 
 static void count_warp(int first, int last) {
   Launch& launch = launches.back();
@@ -169,7 +205,8 @@ static void count_warp(int first, int last) {
       if (n >= requests.size()) requests.resize(n + 1);
       if (n >= launch.sites.size()) {
         const Buffer* b = buffer_at(r.address);
-        launch.sites.push_back({b ? b->name : "?", r.access, r.size, r.shared, 0, 0, 0, 0, 0, 0});
+        int access = r.access & (WRITE | ATOMIC);
+        launch.sites.push_back({b ? b->name : "?", access, r.access & ~access, r.size, r.shared, 0, 0, 0, 0, 0, 0});
       }
       size_t k = executed[n]++;
       if (k == used[n]) {
@@ -183,20 +220,31 @@ static void count_warp(int first, int last) {
     longest = std::max(longest, records[t].size());
     records[t].clear();
   }
+  Waits waits;
   for (auto& [n, k] : order) {
     Site& site = launch.sites[n];
     const Request& r = requests[n][k];
     ++site.requests;
     site.lanes += r.lanes;
-    site.shared ? shared_request(site, r) : global_request(site, r);
+    if (site.shared) {
+      shared_request(site, r);
+      continue;
+    }
+    int level = global_request(site, r, first);
+    bool awaited = site.hints & AWAITED;
+    if (level && (awaited || !(site.access & WRITE))) waits.read(buffer_at(r.address[0]), level, awaited);
   }
+  waits.end();
   launch.longest = std::max<uint64_t>(launch.longest, longest);
+  for (int k = 0; k < 2; ++k) launch.waits[k] += waits.count[k];
+  uint64_t* most = launch.longest_waits;
+  if (std::tie(waits.count[1], waits.count[0]) > std::tie(most[1], most[0])) std::copy_n(waits.count, 2, most);
 }
 
 void count_block_ends() {
   int resident = std::clamp(2048 / state.threads, 1, 32);
   if (!l1.sets || l1.sets != std::max<size_t>(1, l1_bytes / resident / SECTOR / Cache::WAYS)) l1.resize(l1_bytes / resident);
-  std::fill(l1.lines.begin(), l1.lines.end(), Cache::Line{~0ull, 0, false});
+  std::fill(l1.lines.begin(), l1.lines.end(), Cache::Line{~0ull, 0, false, 0, 0});
   for (int w = 0; w * WARP < state.threads; ++w) count_warp(w * WARP, std::min(w * WARP + WARP, state.threads));
 }
 
@@ -208,8 +256,8 @@ void count_launch_ends() {
 extern "C" {
 
 // Forget what was counted, and what the caches hold.
-void gs_count_from_here(size_t l1_size, size_t l2_size) {
-  l1_bytes = l1_size, l2_bytes = l2_size;
+void gs_count_from_here(size_t l1_size, size_t l2_size, int reads_in_flight) {
+  l1_bytes = l1_size, l2_bytes = l2_size, in_flight = reads_in_flight;
   launches.clear();
   l1.sets = 0;
   l2.resize(l2_bytes);
@@ -222,9 +270,10 @@ const char* gs_counted() {
   char line[400];
   if (!launches.empty()) launches.back().written_back += l2.flush();
   for (const Launch& l : launches) {
-    snprintf(line, sizeof line, "launch\t%s\t%llu\t%llu\t%llu\t%llu\t%llu\n", l.kernel.c_str(), (unsigned long long)l.blocks,
-             (unsigned long long)l.threads, (unsigned long long)l.longest, (unsigned long long)l.atomics_of_one,
-             (unsigned long long)l.written_back);
+    snprintf(line, sizeof line, "launch\t%s\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", l.kernel.c_str(),
+             (unsigned long long)l.blocks, (unsigned long long)l.threads, (unsigned long long)l.longest,
+             (unsigned long long)l.atomics_of_one, (unsigned long long)l.written_back, (unsigned long long)l.waits[0],
+             (unsigned long long)l.waits[1], (unsigned long long)l.longest_waits[0], (unsigned long long)l.longest_waits[1]);
     text += line;
     for (const Site& s : l.sites) {
       snprintf(line, sizeof line, "site\t%s\t%d\t%d\t%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", s.buffer.c_str(), s.access, s.size,

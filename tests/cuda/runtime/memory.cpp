@@ -135,7 +135,7 @@ __attribute__((noinline)) static void other_memory(uintptr_t a, int size, int ac
   fail("%s %s %d bytes at %p, which is in no buffer", name_of(*state.current).c_str(), verb(access), size, (void*)a);
 }
 
-static inline void touch(uintptr_t a, int size, int access, uintptr_t code) {
+static inline void touch(uintptr_t a, int size, int access, uintptr_t code, int hints = 0) {
   if (!state.running || on_stack(a)) return;
   uintptr_t in_arena = a - arena;
   if (in_arena < ((uintptr_t)SLOTS << SLOT_BITS)) {
@@ -147,14 +147,14 @@ static inline void touch(uintptr_t a, int size, int access, uintptr_t code) {
     if (copies_pending) copies_touch(a, size);
     if (access & ATOMIC) synchronizes(a, access);
     if (checking) check(b, offset, size, access);
-    if (counting) count(code, a, size, access, false);
+    if (counting) count(code, a, size, access | hints, false);
   } else if (a - shared.base < shared.size) {
     if (a - dynamic < dynamic_capacity && a + size > dynamic + dynamic_size)
       fail("%s %s %d bytes at %lld of dynamic shared memory, of which the launch has %zu", name_of(*state.current).c_str(),
            verb(access), size, (long long)(a - dynamic), (size_t)dynamic_size);
     if (copies_pending) copies_touch(a, size);
     if (checking) check(shared, a - shared.base, size, access);
-    if (counting) count(code, a, size, access, true);
+    if (counting) count(code, a, size, access | hints, true);
   } else {
     other_memory(a, size, access);
   }
@@ -172,10 +172,11 @@ static void interleave() {
 
 #define GS_CODE (uintptr_t) __builtin_return_address(0)
 extern "C" {
-void gs_atomic_access(void* p, int size, int is_read_only) {
+void gs_atomic_access(void* p, int size, int is_read_only, int is_awaited) {
   interleave();
-  touch((uintptr_t)p, size, ATOMIC | (is_read_only ? READ : WRITE), GS_CODE);
+  touch((uintptr_t)p, size, ATOMIC | (is_read_only ? READ : WRITE), GS_CODE, is_awaited ? AWAITED : 0);
 }
+void gs_streamed_access(void* p, int size) { touch((uintptr_t)p, size, WRITE, GS_CODE, STREAMED); }
 void gs_plain_access(const void* p, int size, int is_write) { touch((uintptr_t)p, size, is_write ? WRITE : READ, GS_CODE); }
 
 #define GS_HOOKS(N)                                                                                                   \

@@ -4,7 +4,9 @@
 
 namespace gs {
 
-enum Access : int { READ = 0, WRITE = 1, ATOMIC = 2 };  // bits: an atomic read-modify-write is WRITE | ATOMIC
+// Bits: an atomic read-modify-write is WRITE | ATOMIC.  Two are for the counters only: the thread goes on when it has the result
+// of an atomic; what is written is the first to leave the caches.
+enum Access : int { READ = 0, WRITE = 1, ATOMIC = 2, AWAITED = 4, STREAMED = 8 };
 
 // Of a few bytes: the segments of the last accesses of each kind, or 0.  Two each, because of two threads that differ at least one
 // is in conflict with any third; a plain write is after all accesses before it, or there is a race.  Atomic accesses are apart:
