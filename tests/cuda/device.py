@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
 _BASE = ["g++", "-std=c++17", "-w", "-fPIC", "-fno-strict-aliasing"]
 # what nvcc does not do either: contraction of a * b + c is off for gscompile, integers wrap
-_KERNELS = [*_BASE, "-ffp-contract=off", "-fwrapv", f"-I{INCLUDE}", "-include", "gs_numbers.h"]
+_HEADER = INCLUDE / "gs_numbers.h"
+_KERNELS = [*_BASE, "-ffp-contract=off", "-fwrapv", f"-I{INCLUDE}"]
 # Each access calls the runtime; loops stay loops of single accesses, and a barrier stands once in the code.
 _CHECKED = [
     "-O1",
@@ -72,7 +73,23 @@ def library() -> ctypes.CDLL:
     lib.gs_first_unwritten.restype = ctypes.c_int64
     lib.gs_first_unwritten.argtypes = [ctypes.c_void_p]
     lib.gs_lose_blocks.argtypes = [ctypes.c_int64]
+    lib.gs_choose_edit.argtypes = [ctypes.c_int]
     return lib
+
+
+def _options(arch: str, checked: bool) -> list[str]:
+    """How kernels are compiled."""
+    how = _CHECKED if checked else ["-O1", "-fno-extern-tls-init"]
+    return [*_KERNELS, *how, *_UNDEFINED, f"-D__CUDA_ARCH__={arch.strip('sm_af')}0"]
+
+
+@cache
+def _precompiled(arch: str, checked: bool) -> Path:
+    """A folder with the precompiled header of all kernels, which takes longer to read than most of them."""
+    folder = library_path().parent / f"{arch}-{checked}"
+    folder.mkdir()
+    run([*_options(arch, checked), "-x", "c++-header", "-o", folder / f"{_HEADER.name}.gch", _HEADER])
+    return folder
 
 
 def compile_kernels(source: Path, to: Path, arch: str, *, checked: bool = True) -> None:
@@ -83,18 +100,8 @@ def compile_kernels(source: Path, to: Path, arch: str, *, checked: bool = True) 
         checked: accesses are checked and counted; else they only run, some ten times as fast.
     """
     unit = to.with_suffix(".o")
-    run(
-        [
-            *_KERNELS,
-            *(_CHECKED if checked else ["-O1", "-fno-extern-tls-init"]),
-            *_UNDEFINED,
-            f"-D__CUDA_ARCH__={arch.strip('sm_af')}0",
-            "-c",
-            "-o",
-            unit,
-            source,
-        ]
-    )
+    options = _options(arch, checked)
+    run([*options, f"-I{_precompiled(arch, checked)}", "-include", _HEADER.name, "-c", "-o", unit, source])
     runtime = library_path()
     run(["g++", "-shared", "-o", to, unit, runtime, f"-Wl,-rpath,{runtime.parent}"])
 
@@ -141,6 +148,16 @@ def losing_blocks(count: int) -> Iterator[None]:
         yield
     finally:
         library().gs_lose_blocks(0)
+
+
+@contextmanager
+def edited(number: int) -> Iterator[None]:
+    """Launches run the kernels of this edit; 0: as they are."""
+    library().gs_choose_edit(number)
+    try:
+        yield
+    finally:
+        library().gs_choose_edit(0)
 
 
 @contextmanager

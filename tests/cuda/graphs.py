@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,11 @@ class ModuleOnCpu(Module):
 
     Attributes:
         seed: of the order in which threads run.
+        edit: the number of the edit whose kernels run; 0 for the text as it is.
     """
 
     seed = 0
+    edit = 0
 
     def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p], room: Room | None = None) -> None:
         extents, length = call.extents, self._interface.kept_length
@@ -59,7 +62,7 @@ class ModuleOnCpu(Module):
         outputs = {v.ptr for v in call.outputs}
         kept = [(v, f"input {a.name}") for v, a in zip(call.inputs, self.inputs, strict=True)]
         kept += [(v, "a constant") for v in constants]
-        with device.memory() as mem, device.seeded(self.seed):
+        with device.memory() as mem, device.seeded(self.seed), device.edited(self.edit):
             there: dict[tuple[int, int], int] = {}
             for v, name in kept:  # an output that works in place has the storage of an input
                 key = (v.ptr, _nbytes(v))
@@ -112,7 +115,7 @@ def on_cpu(
     rules: Sequence[Any] = (),
     deterministic: bool = False,
     checked: bool = True,
-    edit: Callable[[str], str] = str,
+    edits: Sequence[Callable[[str], str]] = (),
     check: str = "sync",
     choices: Sequence[Choices] = (),
 ) -> list[tuple[ModuleOnCpu, str]]:
@@ -122,7 +125,7 @@ def on_cpu(
         folder: where the library is put.
         arch, rules, deterministic: as for :func:`gscompile.build`.
         checked: as for :func:`tests.cuda.device.compile_kernels`.
-        edit: changes the text of the kernels before it is compiled; their names and parameters stay.
+        edits: changes of the kernels' text that are compiled beside it; a module's ``edit`` says which runs, numbered from 1.
         check: as for :func:`gscompile.build`.
         choices: of each builder; the defaults if empty.
     """
@@ -133,18 +136,24 @@ def on_cpu(
         for b, c in zip(builders, choices or [{}] * len(builders), strict=True)
     ]
     sources = [m.source("cuda") for m in made]
-    texts = [Text.of(source) for source in sources]
-    functions = {name: code for t in texts for name, code in t.functions.items()}
+    parts = [Text.of(source) for source in sources]
+    functions = {name: code for t in parts for name, code in t.functions.items()}
     kernels: dict[str, tuple[str, str, Sequence[str]]] = {}
-    functions = {name: edit(code) for name, code in functions.items()}
-    for m, text in zip(made, texts, strict=True):
+    for m, text in zip(made, parts, strict=True):
         axes = {name: tags for name, _, tags in T.device_kernels(m._library)}
         for name, code in text.kernels.items():
             match = KERNEL.match(code)
             assert match is not None
-            kernels[name] = (edit(code), match[2], axes[name])
+            kernels[name] = (code, match[2], axes[name])
     source, path = folder / "kernels.cpp", folder / "kernels.so"
-    source.write_text(library_source("\n".join([common_header(), *functions.values()]), kernels))
+    texts = {**functions, **{name: code for name, (code, _, _) in kernels.items()}}
+    others = dict[str, dict[int, str]]()
+    header = [common_header(), *functions.values()]
+    for k, change in enumerate(edits, 1):
+        for name, code in _edited(texts, change, f"edit{k}").items():
+            header.append(code)
+            others.setdefault(name, {})[k] = f"{name}_edit{k}"
+    source.write_text(library_source("\n".join(header), kernels, others))
     device.compile_kernels(source, path, arch, checked=checked)
     device.library()
     library = tvm.runtime.load_module(str(path))
@@ -154,3 +163,18 @@ def on_cpu(
         host.import_module(library)
         m.__class__ = ModuleOnCpu
     return list(zip(made, sources, strict=True))  # type: ignore[arg-type]
+
+
+def _edited(texts: Mapping[str, str], change: Callable[[str], str], suffix: str) -> dict[str, str]:
+    """The functions that a change changes, and those that call them, under names of their own."""
+    new = {name: change(code) for name, code in texts.items()}
+    found = {name for name, code in texts.items() if new[name] != code}
+    assert found, "it changes nothing"
+    while callers := {n for n, code in texts.items() if n not in found and _calls(code, found)}:
+        found |= callers
+    names = re.compile(rf"\b({'|'.join(found)})\(")
+    return {name: names.sub(rf"\1_{suffix}(", new[name]) for name in texts if name in found}
+
+
+def _calls(code: str, names: Iterable[str]) -> bool:
+    return any(re.search(rf"\b{name}\(", code) for name in names)

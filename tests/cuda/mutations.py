@@ -24,7 +24,7 @@ _PLAIN = {
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of a text, and of no other text: ``edit`` of ``on_cpu``."""
+    """One change of a text, and of no other text: for ``edits`` of ``on_cpu``."""
 
     what: str
     old: str

@@ -18,6 +18,7 @@ from tests.cuda.text import ARCH
 _LAUNCHERS = r"""
 extern "C" void gs_launch(const char*, void (*)(void*), void*, const int64_t*, void*, size_t);
 extern "C" void gs_name(const void*, const char*);
+extern "C" int gs_edit;
 static thread_local char gs_tls;  // touched before a launch: only then has the thread its shared memory
 struct gs_any { int32_t type; uint32_t pad; union { int64_t i; double d; void* p; }; };
 #define GS_HOST __attribute__((no_sanitize("thread"), noinline))
@@ -37,13 +38,16 @@ _DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w ]+?)\
 DYNAMIC_BYTES = 232448  # of shared memory that a block may have at most: compute capability 9.0
 
 
-def launcher(name: str, parameters: str, axes: Sequence[str], dynamic: str = "nullptr") -> str:
+def launcher(
+    name: str, parameters: str, axes: Sequence[str], dynamic: str = "nullptr", edits: Mapping[int, str] | None = None
+) -> str:
     """The C++ of a function that runs a kernel, in TVM's calling convention.
 
     Args:
         parameters: of the kernel, in C++.
         axes: what the arguments after the kernel's own are: extents of axes, bytes of dynamic shared memory.
         dynamic: the name of the kernel's dynamic shared memory.
+        edits: the names of the kernels that run instead of it, by the number of the edit.
     """
     arguments, names = [], []
     for k, p in enumerate(p for p in parameters.split(",") if p.strip()):
@@ -56,17 +60,27 @@ def launcher(name: str, parameters: str, axes: Sequence[str], dynamic: str = "nu
     digits = "".join(str(_AXES.index(x)) if x in _AXES else "6" for x in axes)
     capacity = "0" if dynamic == "nullptr" else f"sizeof {dynamic}"
     address = "nullptr" if dynamic == "nullptr" else f"&{dynamic}[0]"
+    given = ", ".join(arguments)
+    instead = "".join(f"if (gs_edit == {k}) {{ {other}({given}); return; }} " for k, other in (edits or {}).items())
     return (
         f'extern "C" int __tvm_ffi_{name}(void*, const gs_any* a, int32_t n, gs_any* result) {{\n'
         f"  if (n != {n + len(axes)}) return -1;\n{''.join(names)}"
-        f"  auto kernel = [=]() GS_HOST {{ {name}({', '.join(arguments)}); }};\n"
+        f"  auto kernel = [=]() GS_HOST {{ {instead}{name}({given}); }};\n"
         f'  return gs_run("{name}", kernel, a + {n}, "{digits}", {address}, {capacity}, result);\n'
         "}"
     )
 
 
-def library_source(header: str, kernels: Mapping[str, tuple[str, str, Sequence[str]]]) -> str:
-    """One source of kernels and their launchers; the kernels are (code, parameters, axes)."""
+def library_source(
+    header: str,
+    kernels: Mapping[str, tuple[str, str, Sequence[str]]],
+    edits: Mapping[str, Mapping[int, str]] | None = None,
+) -> str:
+    """One source of kernels and their launchers; the kernels are (code, parameters, axes).
+
+    Args:
+        edits: of kernels that the header has, for :func:`launcher`.
+    """
     body = without_assembly("\n".join([header, *(code for code, _, _ in kernels.values())]))
     body = re.sub(r"__shared__ (alignas\(\d+\))", r"\1 __shared__", body)  # g++ wants attributes first
     arrays = {name: ctype for ctype, name in _DYNAMIC.findall(body)}
@@ -76,7 +90,7 @@ def library_source(header: str, kernels: Mapping[str, tuple[str, str, Sequence[s
         own = _DYNAMIC.search(code)
         # declared at namespace scope, it is for all kernels
         dynamic = own[2] if own else next((n for n in arrays if re.search(rf"\b{n}\b", code)), "nullptr")
-        launchers.append(launcher(name, parameters, axes, dynamic))
+        launchers.append(launcher(name, parameters, axes, dynamic, (edits or {}).get(name)))
     return "\n".join([body, *defined, _LAUNCHERS, *launchers])
 
 

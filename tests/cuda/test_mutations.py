@@ -135,8 +135,10 @@ def test_defects_are_noticed(name: str, tmp_path: Path) -> None:
     if name not in ("sorted_elements", "sorted_rows"):
         edits = []
     found = [change for code in places for change in (*mutations(code), *of_warps(code))]
-    for k, mutation in enumerate([*found, *edits]):
-        folder = tmp_path / f"m{k}"
-        folder.mkdir()
-        ((broken, _),) = on_cpu([builder(name)], folder, edit=mutation)
+    defects = [*found, *edits]
+    folder = tmp_path / "defects"
+    folder.mkdir()
+    ((broken, _),) = on_cpu([builder(name)], folder, edits=defects)
+    assert right(broken)
+    for broken.edit, mutation in enumerate(defects, 1):
         assert not right(broken), mutation.what

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,24 @@ pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compi
 Graph = Callable[[gs.Builder], gs.Value]
 
 
-def launches(folder: Path, declare: Graph, want: Any, *arrays: Any, **options: Any) -> list[Launch]:
-    """What a graph launches for arrays, if its result is the one that is wanted."""
-    b = gs.Builder("counted")
-    b.output(declare(b))
-    ((module, _),) = on_cpu([b], folder, **options)
+MODULES: dict[Hashable, Any] = {}  # that several tests call
+
+
+def launches(
+    folder: Path, declare: Graph, want: Any, *arrays: Any, key: Hashable = None, **options: Any
+) -> list[Launch]:
+    """What a graph launches for arrays, if its result is the one that is wanted.
+
+    Args:
+        key: of the module, where others test the same one with other arrays.
+    """
+    module = None if key is None else MODULES.get(key)
+    if module is None:
+        b = gs.Builder("counted")
+        b.output(declare(b))
+        ((module, _),) = on_cpu([b], folder, **options)
+        if key is not None:
+            MODULES[key] = module
     with counted() as found:
         got = module(*arrays)
     np.testing.assert_allclose(got.astype("f8"), np.asarray(want).astype("f8"), rtol=1e-4, atol=1e-4)
@@ -133,7 +146,8 @@ def test_rows_of_one_cell_that_follow_each_other_are_added_once(
         x = b.input("x", ("n", width), dtype)
         return b.put(x, b.input("i", ("k",), "int64"), b.input("v", ("k", width), dtype), reduction=reduction)
 
-    found = launches(tmp_path, declare, want, np.zeros((n, width), dtype), i, v)
+    key = ("rows", dtype, reduction)
+    found = launches(tmp_path, declare, want, np.zeros((n, width), dtype), i, v, key=key)
     runs = sum(len([0, *np.flatnonzero(np.diff(i[q : q + 4]))]) for q in range(0, k, 4))
     lanes = 1 if dtype.startswith("float") else 4  # sm_90 adds 16 bytes at once
     assert atomics(found) == runs * width // 4 * lanes
@@ -170,7 +184,7 @@ def test_sorted_rows_take_two_atomics_of_a_stretch(tmp_path: Path, spread: int) 
     v = np.random.default_rng(7).integers(-9, 9, (k, width)).astype("float32")
     want = np.zeros((n, width), "float32")
     np.add.at(want, i, v)
-    found = launches(tmp_path, sorted_sums, want, np.zeros((n, width), "float32"), i, v)
+    found = launches(tmp_path, sorted_sums, want, np.zeros((n, width), "float32"), i, v, key="sorted rows")
     cells = [len(np.unique(i[s : s + stretch])) for s in range(0, k, stretch)]
     assert (
         atomics(found) == sum(min(c, 2) for c in cells) * width // 4 * 1
@@ -201,7 +215,8 @@ def test_sorted_elements_take_two_atomics_of_a_stretch(
         x, at = b.input("x", ("n", width), "float32"), b.input("i", ("k",), "int64")
         return b.put(x, at, b.input("v", ("k", width), "float32"), reduction="add", bounds="fill", sorted=True)
 
-    found = launches(tmp_path, declare, want, np.zeros((n, width), "float32"), i, v)
+    key = ("sorted elements", width, rounds)
+    found = launches(tmp_path, declare, want, np.zeros((n, width), "float32"), i, v, key=key)
     cells = (i[:, None] * width + np.arange(width)).ravel()
     cells[np.repeat(i == n, width)] = -1
     stretches = [cells[s : s + each] for s in range(0, len(cells), each)]
@@ -303,7 +318,7 @@ def test_elements_of_a_warp_that_meet_are_one_atomic(tmp_path: Path, dtype: str,
         x, at, values = b.input("x", (n,), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k",), dtype)
         return b.put(x, at, values, reduction=reduction)
 
-    found = launches(tmp_path, declare, want, np.full(n, 3, dtype), i, v)
+    found = launches(tmp_path, declare, want, np.full(n, 3, dtype), i, v, key=("elements", dtype, reduction))
     assert atomics(found) == sum(len(np.unique(i[w : w + 32])) for w in range(0, k, 32))
 
 

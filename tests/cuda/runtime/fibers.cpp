@@ -259,6 +259,8 @@ void gs_seed(uint64_t s) { seed = s; }
 
 // Of each grid of more than one block, so many blocks do not run: a defect, for tests.
 void gs_lose_blocks(int64_t count) { lost = count; }
+int gs_edit;  // whose kernels run; 0: those that are not edited
+void gs_choose_edit(int number) { gs_edit = number; }
 
 // What went wrong since this was asked last; an empty string if nothing did.
 const char* gs_error() {
