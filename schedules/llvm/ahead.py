@@ -68,4 +68,9 @@ def place_in(buf: Buffer, at: Sequence[Expr]) -> Expr:
 
 def from_memory(target: Target, tables: Sequence[Dim]) -> bool:
     """Whether most rows are found in no cache: tables of half an L3 cache, whose other half holds what streams by."""
-    return sum(map(assumed, tables)) >= last_level_bytes(target) // 2
+    return sum(map(assumed, tables)) >= far_bytes(target)
+
+
+def far_bytes(target: Target) -> int:
+    """Bytes of tables from which most rows are found in no cache."""
+    return last_level_bytes(target) // 2

@@ -134,3 +134,24 @@ def test_cells_are_written_in_place(huge: Array) -> None:
     b.output(b.put(x, i, b.input("v", (4,), "int8"), bounds="fill"))
     b.build()(huge, np.array([-2, n // 2 + 1, 1 << 62, -n]), np.array([11, 12, 13, 14], np.int8), out=huge)
     assert [huge[k] for k in (n - 2, n // 2 + 1, 0)] == [11, 12, 14]
+
+
+@linux
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("shape", [(1 << 32, 2), ((1 << 32) + 1, 1), (2, 1 << 32), (1, (1 << 32) + 3)], ids=str)
+def test_elements_at_index_vectors(huge: Array, shape: tuple[int, int], symbolic: bool) -> None:
+    """Products of a coordinate and a stride one of which takes more than 32 bits, and those that just do not."""
+    x = huge[: shape[0] * shape[1]].reshape(shape)
+    for index_dtype in ("int32", "int64"):
+        low = -(1 << 31) if index_dtype == "int32" else -(1 << 32)
+        near = [[min(max(v, -n), n - 1) for v in (0, 1, -1, -2, low, -low - 1)] for n in shape]
+        i = np.array([(r, c) for r in near[0] for c in near[1]], index_dtype)
+        at = [np.where(i[:, k] < 0, i[:, k].astype(np.int64) + n, i[:, k]) for k, n in enumerate(shape)]
+        flat = at[0] * shape[1] + at[1]
+        huge[flat] = np.arange(len(flat)) + 1
+        b = gs.Builder("vectors")
+        data = b.input("x", ("n", "m") if symbolic else shape, "int8")
+        b.output(b.gather_nd(data, b.input("i", ("k", 2), index_dtype)))
+        m = b.build()
+        assert m(x, i).tolist() == huge[flat].tolist()
+        huge[flat] = 0

@@ -12,7 +12,7 @@ import gscompile as gs
 from gscompile.ir import tir as T
 from gscompile.schedules import Rule
 from gscompile.schedules.llvm.elements import PackedColumns
-from gscompile.schedules.llvm.numbers import COPY_BLOCK, LEAST_COPIED_AHEAD
+from gscompile.schedules.llvm.numbers import COPY_BLOCK, LEAST_COPIED_AHEAD, PICK_BLOCK
 from tests.oracle import assert_same
 from tests.run.test_guard_pages import Fence, Say, in_child
 
@@ -237,3 +237,59 @@ def test_rows_of_any_width_at_any_address(nbytes: int, offset: int, symbolic: bo
         m(x, i, out=out)
         assert_same(out, x[i])
         assert (memory[:start] == 99).all() and (memory[start + rows * nbytes :] == 99).all()
+
+
+# -- elements at index vectors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize(
+    ("shape", "index_dtype"),
+    [
+        ((40, 50), "int32"),
+        ((7, 3, 11), "int64"),
+        ((5, 6, 2, 9), "int16"),
+        pytest.param((4096, 1040), "int64", id="from memory"),
+        pytest.param((4, 2048, 520), "int32", id="from memory, three axes"),
+    ],
+)
+def test_elements_at_index_vectors(shape: tuple[int, ...], index_dtype: str, bounds: str, symbolic: bool) -> None:
+    """Blocks that come out even and not, of tables that caches hold and of others."""
+    rng = np.random.default_rng(8)
+    x = numbers(shape, "float32")
+    fill = {"fill": -3} if bounds == "fill" else {}
+
+    def built(count: int | str) -> gs.Module:
+        b = gs.Builder()
+        data = b.input("x", [f"n{n}" if symbolic else n for n in shape], "float32")
+        b.output(b.gather_nd(data, b.input("i", [count, len(shape)], index_dtype), bounds=bounds, **fill))
+        m = b.build(CPU)
+        assert m.stats.kernels[-1][1] == "rows"
+        return m
+
+    any_count = built("k") if symbolic else None
+    for count in (0, 1, PICK_BLOCK - 1, PICK_BLOCK, 2 * PICK_BLOCK + 1, 5000) if any_count else (PICK_BLOCK + 1, 4999):
+        columns = [ugly(rng, n, (count,), bounds, index_dtype) for n in shape]
+        found = [resolved(c, n, bounds) for c, n in zip(columns, shape, strict=True)]
+        ok = np.logical_and.reduce([valid for _, valid in found])
+        want = np.where(ok, x[tuple(at for at, _ in found)], np.float32(-3))
+        m = any_count or built(count)
+        for threads in (1, 5):
+            gs.set_num_threads(threads)
+            assert_same(m(x, np.stack(columns, 1)), want)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_the_bad_index_vector_is_found(symbolic: bool) -> None:
+    """The first of several, in the last block, beside others that are only just valid."""
+    i = np.tile(np.array([[-40, 49]], np.int32), (3 * PICK_BLOCK + 5, 1))
+    i[-3:] = [[39, -51], [0, 50], [-41, 0]]
+    b = gs.Builder()
+    x, index = b.input("x", ("n", "m") if symbolic else (40, 50), "int16"), b.input("i", ("k", 2), "int32")
+    b.output(b.gather_nd(x, index))
+    m, data = b.build(CPU), numbers((40, 50), "int16")
+    with pytest.raises(gs.BoundsError) as caught:
+        m(data, i)
+    assert (caught.value.value, tuple(caught.value.position)) == (-51, (len(i) - 3, 1))
+    assert_same(m(data, i[:-3]), data[tuple(i[:-3].T)])
