@@ -87,7 +87,7 @@ class Folds:
 def tile_width(nest: ReduceNest, ctx: Context) -> int:
     """How many folds have their accumulators in :data:`~gscompile.schedules.llvm.choices.REGISTERS`: a power of two.
 
-    More for wide rows.  Half as many where the number of columns is known only at run time, so that fewer of them are left over.
+    More for wide rows whose width is known.
     """
     columns, itemsize = nest.shape[-1], sum(d.itemsize for d, _ in nest.initial)
     registers = ctx.choose(REGISTERS)
@@ -95,8 +95,6 @@ def tile_width(nest: ReduceNest, ctx: Context) -> int:
         wide = columns * itemsize >= WIDE_ACCUMULATOR_REGISTERS * ctx.target.vector_bytes
         registers = WIDE_ACCUMULATOR_REGISTERS if wide else registers
     fit = registers * ctx.target.vector_bytes // itemsize
-    if not isinstance(columns, int):
-        fit //= 2
     return 1 << max(int(fit).bit_length() - 1, 0)
 
 
