@@ -14,7 +14,8 @@ from gscompile.errors import ArgumentError
 from gscompile.frontend.builder import Builder
 from gscompile.ir.dims import evaluate
 from gscompile.ir.graph import Graph
-from gscompile.tuning.indices import IndexInput, draw_of, graph_of, index_inputs, target_of
+from gscompile.tuning.indices import IndexInput, draw_of, index_inputs
+from gscompile.tuning.source import graph_of, target_of
 
 SAMPLES = 128
 """Points that are looked at, each with its successor."""

@@ -24,8 +24,9 @@ from gscompile.schedules import Choices
 from gscompile.tuning.candidates import Space
 from gscompile.tuning.candidates import text_of as text_of_choices
 from gscompile.tuning.counters import EVENTS, counted, missing
-from gscompile.tuning.indices import graph_of, sizes_of, specs_of, target_of, text_of
+from gscompile.tuning.indices import sizes_of, specs_of, text_of
 from gscompile.tuning.serve import worker_of
+from gscompile.tuning.source import graph_of, target_of
 from gscompile.tuning.worker import Answer, Job, Measure, Prepare
 
 ROUNDS, SLICE_MS = 9, 5.0

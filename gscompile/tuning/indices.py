@@ -12,10 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gscompile.bench.workload import Draw, all_equal, ascending, blocked, numpy_dtype, permuted, runs, uniform, zipf
-from gscompile.build import Module
-from gscompile.compiler.targets import Target, resolve
 from gscompile.errors import ArgumentError, GSError, missing_extra
-from gscompile.frontend.builder import Builder
 from gscompile.ir.addressing import Addressing
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.dims import Dim, dim_min, evaluate, shape_str
@@ -55,27 +52,6 @@ def draw_of(spec: str) -> Draw:
         if 0 < given < 10**9:
             return make(given)
     raise ArgumentError(f"indices: there is no distribution {spec!r}; known: {', '.join(KNOWN)}")
-
-
-def graph_of(who: str, source: Builder | Graph | Module) -> Graph:
-    """The graph of what was given.
-
-    Raises:
-        ArgumentError: it has none.
-    """
-    if isinstance(source, Module):
-        return source._recipe.graph
-    graph = source.graph() if isinstance(source, Builder) else source
-    if not isinstance(graph, Graph):
-        raise ArgumentError(f"{who}: a builder, a graph or a module is needed; got {type(source).__name__}")
-    return graph
-
-
-def target_of(source: Builder | Graph | Module, target: Any) -> Target:
-    """The target that was given, or of None a module's own and ``"llvm"`` for a graph."""
-    if target is None and isinstance(source, Module):
-        return source._recipe.target
-    return resolve("llvm" if target is None else target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from gscompile.frontend.builder import Builder
 from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import available_cores, get_num_threads
 from gscompile.tuning.candidates import Candidate, Space
-from gscompile.tuning.indices import graph_of, sizes_of, specs_of, target_of, text_of
+from gscompile.tuning.indices import sizes_of, specs_of, text_of
 from gscompile.tuning.places import Fleet, Here, Place
 from gscompile.tuning.processes import Process, forks
 from gscompile.tuning.progress import Progress, Tell, shown
@@ -30,6 +30,7 @@ from gscompile.tuning.remote import tracker_of
 from gscompile.tuning.report import require_folder, write_report
 from gscompile.tuning.result import Trial, Tuned
 from gscompile.tuning.search import Search, search_of
+from gscompile.tuning.source import graph_of, target_of
 from gscompile.tuning.winner import chosen, gains
 from gscompile.tuning.worker import Answer, Boards, Build, Job, Measure, MeasureAgain
 
