@@ -6,14 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
+from gscompile.ir.dims import ceildiv, product
 from gscompile.ir.nests import MapNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.ahead import far_bytes
 from gscompile.schedules.llvm.cells import map_share
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import PICKED_TOGETHER, VECTORS_AHEAD
-from gscompile.schedules.llvm.kernels import prefetch_lines, prefetch_row
+from gscompile.schedules.llvm.costs import leaves_caches
+from gscompile.schedules.llvm.kernels import (
+    copy_lines,
+    in_lines,
+    prefetch_lines,
+    prefetch_row,
+    store_fence,
+    with_kernels,
+)
 from gscompile.schedules.llvm.numbers import LINE_BYTES
+from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.loops import by_number, number_in
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import copied
@@ -59,6 +69,16 @@ class PickedByVectors:
     number: int
     nbytes: int
 
+    def statement(self) -> Stmt:
+        """All cells, whole blocks of them by each thread."""
+        together, cells = T.const(self.together), self.ctx.sizes(self.nest.shape[0])
+
+        def share(lo: Expr, hi: Expr) -> Stmt:
+            return self.share(lo * together, T.minimum(hi * together, cells))
+
+        blocks = ceildiv(self.nest.shape[0], self.together)
+        return with_kernels(shared_range(self.ctx, blocks, self.nest.work, share, nest=self.nest.name))
+
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The cells ``[lo, hi)``."""
         part = map_share(self.nest)
@@ -86,6 +106,14 @@ class PickedByVectors:
                 any CPU multiplies vectors of them.
         """
         places = T.buffer("place", [2 * self.together], "int64", align=64)  # of two blocks
+        picks = T.buffer("picked", [self.together], self.nest.dtype.tir, align=64)  # what non-temporal stores write
+        per_line = LINE_BYTES // self.nest.dtype.itemsize
+        written = product(self.nest.shape) * self.nest.dtype.itemsize
+        start = T.address_of(self.nest.out, T.const(0))
+        far = T.size_of(source) >= far_bytes(self.ctx.target)
+        streams = in_lines(start, T.const(LINE_BYTES), leaves_caches(self.ctx, written, T.size_of(source)))
+        if self.together % per_line:
+            streams = T.const(False, "bool")
         flag, zero = Flag(self.nest.check), T.const(0)
 
         def place(c: Expr) -> Expr:
@@ -106,19 +134,30 @@ class PickedByVectors:
                 c = begin + k
                 return T.seq(T.store(places, [here + k], place(c)), flag.test(self.nest.grid([c])))
 
-            def pick(k: Expr) -> Stmt:
-                element = T.load(source, *by_number(T.load(places, there + k), T.extents(source)))
-                return T.store(self.nest.out, [before + k], element)
+            def pick(k: Expr, out: Buffer, at: Expr) -> Stmt:
+                return T.store(out, [at], T.load(source, *by_number(T.load(places, there + k), T.extents(source))))
 
-            def pick_far(k: Expr) -> Stmt:
+            def pick_far(k: Expr, out: Buffer, at: Expr) -> Stmt:
                 later = T.address_of(source, *by_number(T.load(places, here + k), T.extents(source)))
-                return T.seq(prefetch_row(later, T.const(T.itemsize(source))), pick(k))
+                return T.seq(prefetch_row(later, T.const(T.itemsize(source))), pick(k, out, at))
 
-            far = T.all_of([T.size_of(source) >= far_bytes(self.ctx.target), count == self.together])
-            near_loop, far_loop = (T.for_(picked, p, "c", one_copy=True) for p in (pick, pick_far))
-            return T.seq(T.for_(count, find, "k"), T.if_(far, far_loop, near_loop))
+            def line(k: Expr) -> Stmt:
+                to = T.address_of(self.nest.out, before + k * per_line)
+                return copy_lines(to, T.address_of(picks, k * per_line), T.const(LINE_BYTES))
 
-        return T.seq(T.allocate(places), flag.around(self.blocks(lo, hi, 1, block)))
+            def cells(of: Callable[[Expr, Buffer, Expr], Stmt]) -> Stmt:
+                return T.for_(picked, lambda k: of(k, self.nest.out, before + k), "c", one_copy=True)
+
+            whole = T.all_of([picked == self.together, count == self.together])
+            lines = T.for_(self.together // per_line, line, "line", one_copy=True)
+            streamed = T.seq(T.for_(self.together, lambda k: pick_far(k, picks, k), "c", one_copy=True), lines)
+            loops = T.if_(
+                T.all_of([streams, whole]), streamed, T.if_(T.all_of([far, whole]), cells(pick_far), cells(pick))
+            )
+            return T.seq(T.for_(count, find, "k"), loops)
+
+        blocks = T.seq(self.blocks(lo, hi, 1, block), store_fence())
+        return T.seq(T.allocate(places), T.allocate(picks), flag.around(blocks))
 
     def blocks(self, lo: Expr, hi: Expr, more: int, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
         """``body(number, first cell)`` for each block of ``[lo, hi)`` and so many after it."""

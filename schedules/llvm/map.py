@@ -7,9 +7,8 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Stmt
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.index_vectors import PickedByVectors, index_vectors
-from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import VECTOR_CELLS, VECTOR_LANE_BYTES, WIDE_VECTOR_CELLS
-from gscompile.schedules.llvm.ranges import over_box, shared_range
+from gscompile.schedules.llvm.ranges import over_box
 from gscompile.schedules.rule import Checked, Context
 
 
@@ -22,10 +21,7 @@ class Rows:
         if not isinstance(nest, MapNest):
             return None
         if vectors := index_vectors(nest):
-            cells = PickedByVectors(nest, ctx, *vectors)
-            return with_check(
-                nest, with_kernels(shared_range(ctx, nest.shape[0], nest.work, cells.share, nest=nest.name))
-            )
+            return with_check(nest, PickedByVectors(nest, ctx, *vectors).statement())
         reads = nest.loads([T.var(f"c{k}") for k in range(len(nest.shape))])
         apart = None
         if any(T.loads_of(x) for _, at in reads for x in at):

@@ -293,3 +293,25 @@ def test_the_bad_index_vector_is_found(symbolic: bool) -> None:
         m(data, i)
     assert (caught.value.value, tuple(caught.value.position)) == (-51, (len(i) - 3, 1))
     assert_same(m(data, i[:-3]), data[tuple(i[:-3].T)])
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "float64"])
+def test_results_larger_than_the_caches_at_index_vectors(dtype: str, symbolic: bool) -> None:
+    """Lines written past the caches and others, beginning anywhere in a line."""
+    size = np.dtype(dtype).itemsize
+    count = (33 << 20) // size + 5
+    x = numbers((40, 1000), dtype)
+    i = np.stack([np.resize(np.arange(-40, 40), count), np.resize(np.arange(997), count)], 1).astype("int32")
+    b = gs.Builder()
+    data = b.input("x", ("n", "m") if symbolic else x.shape, dtype)
+    b.output(b.gather_nd(data, b.input("i", ("k" if symbolic else count, 2), "int32")))
+    m, want = b.build(CPU), x[tuple(i.T)]
+    memory = np.full(count * size + 128, 99, np.int8)
+    for offset, threads in ((0, 3), (16, 2), (8, 1)):
+        gs.set_num_threads(threads)
+        start = -memory.ctypes.data % 64 + offset
+        memory[:] = 99
+        m(x, i, out=memory[start : start + count * size].view(dtype))
+        assert_same(memory[start : start + count * size].view(dtype), want)
+        assert (memory[:start] == 99).all() and (memory[start + count * size :] == 99).all()
