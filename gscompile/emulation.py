@@ -22,7 +22,7 @@ from gscompile.ir.graph import Graph
 from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import AS_DEVICE, Runner
-from gscompile.schedules.cuda.atomics import PLAIN, VECTOR
+from gscompile.schedules.cuda.atomics import PLAIN
 from gscompile.schedules.cuda.check import KEEP
 from gscompile.schedules.cuda.vectors import STREAM
 
@@ -95,13 +95,15 @@ def _plain(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
     """What a device function does when no other thread runs: an atomic operation, a store past the caches, or a record kept."""
     if name.startswith(STREAM):
         return T.store_vector(buf, at[-1], T.reinterpreted(value))
-    if name.startswith(VECTOR):
-        values, (begin,) = T.addressed(value)
-        several = [[*at[:-1], at[-1] + k] for k in range(int(name.removeprefix(VECTOR)))]
-        return T.seq(*(T.store(buf, c, T.load(buf, *c) + T.load(values, begin + k)) for k, c in enumerate(several)))
     if name.startswith(KEEP):
         record, _ = T.addressed(value)
         numbers = [T.const(k) for k in range(int(name.removeprefix(KEEP)))]
         return T.if_(T.load(buf, *at) == 0, T.seq(*(T.store(buf, [k], T.load(record, k)) for k in numbers)))
     op, dtype = name.removeprefix("gs_atomic_").split("_", 1)
-    return T.store(buf, at, PLAIN[op](DTYPES[dtype], T.load(buf, *at), value))
+    dtype, _, several = dtype.partition("x")
+    if not several:
+        return T.store(buf, at, PLAIN[op](DTYPES[dtype], T.load(buf, *at), value))
+    values, (begin,) = T.addressed(value)
+    cells = [[*at[:-1], at[-1] + k] for k in range(int(several))]
+    new = [PLAIN[op](DTYPES[dtype], T.load(buf, *c), T.load(values, begin + k)) for k, c in enumerate(cells)]
+    return T.seq(*(T.store(buf, c, x) for c, x in zip(cells, new, strict=True)))

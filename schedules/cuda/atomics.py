@@ -1,7 +1,8 @@
 """Atomic read-modify-write on global memory: a table of device functions.
 
-CUDA has native atomics for some operations and types; the others are a compare-and-swap loop.  All return nothing.  The
-emulation of kernels on the CPU replaces each call with the plain operation, through ``PLAIN``.
+CUDA has native atomics for some operations and types; minima and maxima of floats are those of integers, and the others are a
+compare-and-swap loop.  All return nothing.  The emulation of kernels on the CPU replaces each call with the plain operation,
+through ``PLAIN``.
 """
 
 from __future__ import annotations
@@ -26,16 +27,21 @@ C_TYPES = {
 # how two values combine, in C, where the bits are swapped with atomicCAS
 FORMULA = {
     "mul": "a * b",
-    "min": "(b < a || b != b) && a == a ? b : a",  # NaN wins
-    "max": "(b > a || b != b) && a == a ? b : a",
     "logaddexp": "(b < a ? a : b) + log1p(exp(a == b ? 0 : -fabs(a - b)))",  # infinities may be equal
 }
 
 # the same of every operation whose operands may be exchanged and grouped
-MERGE = FORMULA | {"add": "a + b", "and": "a & b", "or": "a | b", "xor": "a ^ b"}
+MERGE = FORMULA | {
+    "add": "a + b",
+    "min": "(b < a || b != b) && a == a ? b : a",  # NaN wins
+    "max": "(b > a || b != b) && a == a ? b : a",
+    "and": "a & b",
+    "or": "a | b",
+    "xor": "a ^ b",
+}
 
-VECTOR = "gs_atomic_add_float32x"
-"""What the names of the functions begin with that add several neighbours; their number follows."""
+NEIGHBOURS = {"add": 4, "min": 2, "max": 2}
+"""How many float32 of a row one function combines, at most."""
 
 # the pointwise function that combines -> the name of its atomic
 ATOMICS = {
@@ -63,8 +69,34 @@ def word(dtype: DType) -> str:
     return "unsigned int" if dtype.bits == 32 else "unsigned long long"
 
 
+def extreme(op: str, dtype: DType, old: str, p: str, v: str) -> str:
+    """A statement that makes ``*p`` the minimum or maximum of itself and ``v``, where ``*p`` was ``old`` some time ago.
+
+    Floats of one sign are in the order of their bits, those of negative ones backwards.  NaN is made the one that is past all
+    others in that order.  One of the other sign can only be what memory had before the kernel, so that ``old`` tells of it.
+    """
+    wide = dtype.bits == 64
+    signed, unsigned = ("long long", "unsigned long long") if wide else ("int", "unsigned int")
+    nan = {"max": "0x7fffffffffffffffll" if wide else "0x7fffffff", "min": "-1"}[op]
+    positive, negative, worse = ("Max", "Min", "<=") if op == "max" else ("Min", "Max", ">=")
+    bits = "__double_as_longlong" if wide else "__float_as_int"
+    return (
+        f"if ({old} == {old} && !({v} {worse} {old})) {{\n"
+        f"    {signed} bits = {v} == {v} ? {bits}({v}) : {nan};\n"
+        f"    if (bits >= 0) {{\n"
+        f"      atomic{positive}(({signed}*)({p}), bits);\n"
+        f"    }} else {{\n"
+        f"      atomic{negative}(({unsigned}*)({p}), ({unsigned})bits);\n"
+        f"    }}\n"
+        f"  }}"
+    )
+
+
 def native(op: str, dtype: DType) -> str | None:
     """The body of a device function that CUDA's own atomics express."""
+    if op in ("min", "max") and dtype.is_float:
+        c = C_TYPES[dtype.name]
+        return f"{c} seen = *(volatile {c}*)p;\n  {extreme(op, dtype, 'seen', 'p', 'v')}"
     if op in ("add", "sub"):
         c = C_TYPES[dtype.name] if dtype.is_float else word(dtype)
         return f"atomicAdd(({c}*)p, {'-' if op == 'sub' else ''}({c})v);"
@@ -211,21 +243,28 @@ def in_order(op: str, buf: Buffer, cell: Expr, value: Expr, run: Sequence[Buffer
     return T.evaluate(T.device_call(name, start, cell, value, *state, source=source))
 
 
-def add_vector(buf: Buffer, at: list[Expr], values: Buffer, n: int, begin: int = 0) -> Stmt:
-    """Add n float32 neighbours, 2 or 4, from ``values[begin]`` on to those from ``buf[at]`` on; n * 4 divides both addresses.
+def atomic_vector(op: str, buf: Buffer, at: list[Expr], values: Buffer, n: int, begin: int = 0) -> Stmt:
+    """Combine n float32 neighbours, 2 or 4, from ``values[begin]`` on with those from ``buf[at]`` on; n * 4 divides addresses.
 
-    One access from compute capability 9.0 on, ``red.global.add.v4.f32``; n atomics before.
+    Sums are one access from compute capability 9.0 on, ``red.global.add.v4.f32``, and n atomics before.  Of minima and maxima
+    one access looks at two neighbours, and an atomic changes those that the values are better than.
     """
-    name = f"{VECTOR}{n}"
-    source = (
-        f"__device__ __forceinline__ void {name}(float* p, float* v) {{\n"
-        f"#if __CUDA_ARCH__ >= 900\n"
-        f"  atomicAdd((float{n}*)p, *(float{n}*)v);\n"
-        f"#else\n"
-        f"  for (int k = 0; k < {n}; ++k) atomicAdd(p + k, v[k]);\n"
-        f"#endif\n"
-        f"}}\n"
-    )
+    name = f"gs_atomic_{op}_float32x{n}"
+    if op == "add":
+        body = (
+            f"#if __CUDA_ARCH__ >= 900\n"
+            f"  atomicAdd((float{n}*)p, *(float{n}*)v);\n"
+            f"#else\n"
+            f"  for (int k = 0; k < {n}; ++k) atomicAdd(p + k, v[k]);\n"
+            f"#endif\n"
+        )
+    else:
+        assert n == 2
+        body = "  unsigned long long pair = *(volatile unsigned long long*)p;\n"
+        for k in range(n):
+            body += f"  float old{k} = __uint_as_float((unsigned int)(pair >> {32 * k}));\n"
+            body += f"  {extreme(op, DTYPES['float32'], f'old{k}', f'p + {k}', f'v[{k}]')}\n"
+    source = f"__device__ __forceinline__ void {name}(float* p, float* v) {{\n{body}}}\n"
     return T.evaluate(T.device_call(name, T.address_of(buf, *at), T.address_of(values, T.const(begin)), source=source))
 
 

@@ -22,7 +22,7 @@ from gscompile.ir.index_map import Window
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.cuda.atomics import PLAIN, add_vector, atomic, atomic_name
+from gscompile.schedules.cuda.atomics import NEIGHBOURS, PLAIN, atomic, atomic_name, atomic_vector
 from gscompile.schedules.cuda.choices import ACCESS, RUN
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.points import Point, extents, harmless, placed
@@ -41,7 +41,7 @@ class RowsAdded:
     Attributes:
         totals: what they are combined with, of dtype ``wide``.
         value: a point -> what it brings, of that dtype.
-        n: neighbours of a row that a thread takes at once: float32 that one access adds, or 1.
+        n: neighbours of a row that a thread takes at once: float32 that one access combines, or 1.
         along: the axis of the points' layout that a thread's rows follow each other on.
         run: rows that it takes.
     """
@@ -66,10 +66,11 @@ class RowsAdded:
         along = m.layout.index(("index", (m.own_axes or m.grid_axes)[-1]))
         run = ctx.choose(RUN) if m.own_axes and r.associative and r.commutative else 1
         last, n = m.sources[-1] if m.sources else None, 1
-        if wide.name == "float32" and atomic_name(r, nest.dtype) == "add" and isinstance(last, Window):
+        if wide.name == "float32" and isinstance(last, Window):
             width, pitch = nest.window[last.window], nest.shape[-1]
             if m.layout[-1] == ("window", last.window) and isinstance(width, int) and isinstance(pitch, int):
-                n = math.gcd(ctx.choose(ACCESS) // wide.itemsize, width, pitch)
+                together = NEIGHBOURS.get(atomic_name(r, nest.dtype), 1)
+                n = math.gcd(min(together, ctx.choose(ACCESS) // wide.itemsize), width, pitch)
         return cls(nest, ctx, totals, wide, value, n, along, run)
 
     @staticmethod
@@ -190,7 +191,7 @@ class RowsAdded:
     def atomically(self, cell: Expr, values: Buffer, begin: int) -> Stmt:
         """Values go to a cell that other threads may write, too."""
         at = by_number(cell, self.nest.shape)
-        if self.n > 1:
-            return add_vector(self.totals, at, values, self.n, begin)
         op = atomic_name(self.nest.op.reduction, self.nest.dtype)
+        if self.n > 1:
+            return atomic_vector(op, self.totals, at, values, self.n, begin)
         return atomic(op, self.totals, at, T.load(values, T.const(begin)))

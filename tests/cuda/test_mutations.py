@@ -71,6 +71,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "add_float32": lambda b: scatter(b, "float32", "add"),
     "add_int64": lambda b: scatter(b, "int64", "add"),
     "max_int32": lambda b: scatter(b, "int32", "max"),
+    "max_float32": lambda b: scatter(b, "float32", "max"),
     "histogram": histogram,
     "update": update,
     "total": total,
@@ -88,6 +89,9 @@ def arrays(name: str, inputs: Any) -> dict[str, Any]:
     for a in inputs:
         shape = [sizes.get(str(n), n) for n in a.type.shape]
         found[a.name] = rng.integers(0, N, [int(n) for n in shape]).astype(a.type.dtype.name)
+    if name == "max_float32":  # both ways of telling which is larger
+        found["x"], found["v"] = (a - N // 2 for a in (found["x"], found["v"]))
+        found["x"][: N // 2] = -N
     if name.startswith("sorted"):
         found["i"][K // 3 : K] = found["i"][0]  # many in one cell
         found["i"].sort()

@@ -154,6 +154,52 @@ def test_rows_of_one_cell_that_follow_each_other_are_added_once(
     assert order != "equal" or runs == -(-k // 4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("reduction", ["min", "max"])
+@pytest.mark.parametrize(("width", "cells"), [(8, 3000), (3, 7000), (None, 30_000), (None, 40)])
+def test_extremes_of_floats(tmp_path: Path, dtype: str, reduction: str, width: int | None, cells: int) -> None:
+    """By atomics of integers: NaN of both signs, in memory before and among the values, zeros and infinities; no swaps."""
+    rng, k = np.random.default_rng(16), 900
+    odd = np.array([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 1e-42, -1e-42], dtype)
+    shape = () if width is None else (width,)
+
+    def numbers(count: int) -> Any:
+        x = rng.normal(size=(count, *shape)).astype(dtype)
+        return np.where(rng.random(x.shape) < 0.1, rng.choice(odd, x.shape), x)
+
+    x, v, i = numbers(cells), numbers(k), rng.integers(0, min(cells, 40), k)
+    want = x.copy()
+    with np.errstate(invalid="ignore"):
+        {"min": np.minimum, "max": np.maximum}[reduction].at(want, i, v)
+    b = gs.Builder("extremes")
+    base, at = b.input("x", (cells, *shape), dtype), b.input("i", ("k",), "int64")
+    b.output(b.put(base, at, b.input("v", ("k", *shape), dtype), reduction=reduction))
+    ((module, source),) = on_cpu([b], tmp_path)
+    assert "old = atomicCAS" not in source
+    for seed in range(3):
+        module.seed = seed
+        np.testing.assert_array_equal(module(x, i, v), want)
+
+
+def test_rows_of_which_a_maximum_changes_little_are_read(tmp_path: Path) -> None:
+    """8 bytes for each of two cells, and an atomic for those cells that change."""
+    n, k, width = 2000, 1000, 8
+    i = np.random.default_rng(17).permutation(k)
+    v, x = np.zeros((k, width), "float32"), np.full((n, width), 5, "float32")
+    v[::10, 3] = np.arange(6, 106)
+    want = x.copy()
+    np.maximum.at(want, i, v)
+
+    def declare(b: gs.Builder) -> gs.Value:
+        base, at = b.input("x", (n, width), "float32"), b.input("i", ("k",), "int64")
+        return b.put(base, at, b.input("v", ("k", width), "float32"), reduction="max")
+
+    found = launches(tmp_path, declare, want, x, i, v)
+    looks = [s for a in found for s in a.sites if s.access == "relaxed read"]
+    assert {s.size for s in looks} == {8} and sum(s.lanes for s in looks) == k * width // 2
+    assert atomics(found) == k // 10
+
+
 def test_bags_read_16_bytes_and_an_index_once_for_each_warp(tmp_path: Path) -> None:
     bags, length, width = 60, 50, 64
     rng = np.random.default_rng(15)

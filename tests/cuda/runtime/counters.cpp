@@ -5,7 +5,7 @@
 // that a model of the caches does not hold go on, from L1 to L2 and from there to DRAM.
 //
 // A warp waits for what it reads.  Reads of one buffer that follow each other wait at once, up to some number of them; those of
-// another buffer may be at a place that the former have found.  What a warp has read before is in L1, and nobody waits for it; what
+// another buffer may be at a place that the former have found, and one that is atomic decides what comes next.  What a warp has read before is in L1, and nobody waits for it; what
 // another warp of the block has read may still be on its way.
 
 #include <algorithm>
@@ -231,7 +231,7 @@ static void count_warp(int first, int last) {
       continue;
     }
     int level = global_request(site, r, first);
-    bool awaited = site.hints & AWAITED;
+    bool awaited = site.hints & AWAITED || site.access == ATOMIC;
     if (level && (awaited || !(site.access & WRITE))) waits.read(buffer_at(r.address[0]), level, awaited);
   }
   waits.end();
