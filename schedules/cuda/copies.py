@@ -6,7 +6,8 @@ accesses lie side by side.  Lanes in the same row read the same index, which the
 row one sector of 32 bytes, from L1 but for the first.
 
 Each thread has :data:`UNDERWAY` units underway, a grid apart: it tests their indices, finds where they are, loads them all, then
-stores them all.
+stores them all.  A tensor that is copied whole may end within a unit; other rows of unknown length have a kernel for units, and
+one for elements.
 A grid fills any GPU and walks over larger work; small work has a unit per thread, and is one launch.  What is only read goes
 through ``ld.global.nc``, as nvcc makes of ``__restrict__`` by itself; a result larger than an L2 cache is stored by
 ``st.global.cs``, which leaves the cache to what is gathered.
@@ -24,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, Shape, product
+from gscompile.ir.dims import Dim, Shape, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded, test
@@ -32,7 +33,7 @@ from gscompile.schedules.cuda.choices import CACHE, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
 from gscompile.schedules.cuda.numbers import STREAMED_BYTES
 from gscompile.schedules.cuda.vectors import stream, vector_length, whole_fill
-from gscompile.schedules.loops import ravel
+from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import Copied, common_axes, copied
 
@@ -68,6 +69,8 @@ def copy_runs(nest: MapNest, ctx: Context, merges: bool = False) -> Stmt | None:
     n = 1 if nest.dtype.kind == "b" else n // nest.dtype.itemsize
     if n == 1:
         return rows.kernels(1)
+    if rows.one_tensor():
+        return rows.whole(n)
     even = T.floormod(ctx.sizes(rows.width), T.const(n)) == 0
     return T.if_(even, rows.kernels(n), rows.kernels(1))
 
@@ -125,6 +128,32 @@ class _Rows:
             return strided(self.ctx, count, one, batch, self.ctx.choose(UNDERWAY), dtype, self.some())
 
         return by_width(self.ctx, units, kernel)
+
+    def one_tensor(self) -> bool:
+        """Whether there is one row, all of a tensor, wherever it ends."""
+        if self.outer or self.nest.check is not None:
+            return False
+        found = self.source([], T.const(0))
+        return len(found.source[1]) == self.axes and found.ok is None
+
+    def whole(self, n: int) -> Stmt:
+        """The kernel that copies a tensor, n elements at once but for the last ones."""
+        ctx, out, buf = self.ctx, self.nest.out, self.source([], T.const(0)).source[0]
+        width = ctx.sizes(self.width)
+
+        def element(place: Expr) -> Stmt:
+            return T.store(out, self.flat(place), T.load(buf, *by_number(place, T.extents(buf))))
+
+        def several(numbers: list[Expr]) -> Stmt:
+            return self.units([[T.int64(i)] for i in numbers], n)[1]
+
+        def one(i: Expr) -> Stmt:
+            begin = T.int64(i) * n
+            rest = T.for_range(begin, width, element, "c")
+            return T.if_(begin + n <= width, several([i]), rest)
+
+        count, whole = ctx.sizes(ceildiv(self.width, n)), T.quotient(width, T.const(n))
+        return strided(ctx, count, one, several, ctx.choose(UNDERWAY), "int64", whole=whole)
 
     def batched(self, n: int) -> bool:
         """Whether units can be loaded before any is stored: TVM has to write what fills them as a vector."""

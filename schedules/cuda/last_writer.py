@@ -13,23 +13,27 @@ sector, for its atomic.  By cells: 4 read for a slice, r of src or of base read 
 index again, and 32 for the winner of its slice; r read and r written for each winner, and out of place 2 r for each slice, and
 one launch more.  By points is less in large tables that few points hit: in place for fewer than a tenth of the slices, as where a
 cache of keys and values grows by a few.  Only a call tells this where sizes are symbolic.
+
+Each kernel takes time to compile.  With symbolic sizes there is one of each step, whose numbers have 32 bits, and three for calls
+of more cells or points than these count: they find winners of 64 bits and go by points, over the same copy of base.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords
-from gscompile.ir.dims import Dim, dim_min, product
+from gscompile.ir.dims import Dim, dim_min, product, total
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.elements import neighbours
-from gscompile.schedules.cuda.launch import MOST_NARROW, by_count
+from gscompile.schedules.cuda.launch import MOST_NARROW
 from gscompile.schedules.cuda.numbers import LAUNCH_BYTES, POINT_BYTES
 from gscompile.schedules.cuda.owners import Owners, slices, telling_axes
 from gscompile.schedules.cuda.points import extents, over_cells, slice_axes
@@ -49,48 +53,74 @@ class LastWriter:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not nest.op.reduction.replaces:
             return None
-        guard = guarded(ctx, nest)
-        points = product(extents(nest, telling_axes(nest)))
-        return checked(nest, by_count(ctx, points, lambda narrow: _Update.of(nest, guard, points, narrow).statement()))
+        ctx = guarded(ctx, nest)
+        layout, bits = nest.op.addressing.map.layout, ctx.target.index_bits
+        boxes = [nest.shape, slices(nest), extents(nest, layout), extents(nest, slice_axes(nest))]
+        counts = dict.fromkeys(map(product, boxes))
+        if all(isinstance(count, int) for count in counts):
+            points = product(extents(nest, telling_axes(nest)))
+            if not isinstance(points, int) or points > MOST_NARROW:
+                bits = 64
+        elif bits is None:
+            return checked(nest, _any_size(nest, ctx, counts))
+        return checked(nest, _Update.of(nest, ctx, bits).statement())
+
+
+def _any_size(nest: ScatterNest, ctx: Context, counts: Iterable[Dim]) -> Stmt:
+    """Where only a call tells the sizes: one kernel of 32 bits for each step, and few for what these do not count."""
+    fit = T.all_of([ctx.sizes(count) <= MOST_NARROW for count in counts])
+    assert fit is not None
+    wide_needed = dim_min(total(count // (MOST_NARROW + 1) for count in counts), 1)
+    return _Update.of(nest, ctx, 32).statement(fit, _Update.of(nest, ctx, 64, wide_needed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """The kernels of an update."""
+    """The kernels of an update.
+
+    Attributes:
+        base: the context of those that do not depend on how wide the winners' numbers are.
+    """
 
     nest: ScatterNest
     ctx: Context
+    base: Context
     winners: Owners
 
     @classmethod
-    def of(cls, nest: ScatterNest, ctx: Context, points: Dim, narrow: bool) -> Self:
-        """With winners of so many points."""
-        needed: Dim = 1
-        if not narrow:
-            if not isinstance(points, int) and ctx.target.index_bits is None:
-                needed = dim_min(points // (MOST_NARROW + 1), 1)
-            ctx = replace(ctx, target=replace(ctx.target, index_bits=64))  # one width of all numbers
-        return cls(nest, ctx, Owners.of(nest, ctx, "max", narrow, needed))
+    def of(cls, nest: ScatterNest, ctx: Context, bits: int | None, needed: Dim = 1) -> Self:
+        """With numbers of so many bits; None: with 32 of winners, and of others what extents allow."""
+        own = replace(ctx, target=replace(ctx.target, index_bits=bits))
+        return cls(nest, own, ctx, Owners.of(nest, own, "max", bits != 64, needed))
 
-    def statement(self) -> Stmt:
-        """All of them."""
-        nest, merged = self.nest, self.merged()
-        if merged is None:
-            written = self.by_points()
+    def statement(self, fit: Expr | None = None, wide: Self | None = None) -> Stmt:
+        """All of them.
+
+        Args:
+            fit: where only a call tells: whether 32 bits count all that there is.
+            wide: for a call where they do not.
+        """
+        merged, few = self.merged(), self.few()
+        known = T.constant_value(few)
+        by_points = few if fit is None else T.any_of([T.not_(fit), few])
+        if merged is None or known:
+            base, written = self.copied(), self.won_points()
         else:
-            by_cells = merged if nest.in_place is None else T.if_(nest.in_place, self.won(), merged)
-            few = self.few()
-            known = T.constant_value(few)
-            written = (
-                T.if_(few, self.by_points(), by_cells) if known is None else self.by_points() if known else by_cells
-            )
-        return T.seq(self.winners.found(), written)
+            by_cells = merged if self.nest.in_place is None else T.if_(self.nest.in_place, self.won(), merged)
+            if known is not None and fit is None:
+                base, written = None, by_cells
+            else:
+                base, written = T.if_(by_points, self.copied()), T.if_(few, self.won_points(), by_cells)
+        if fit is None or wide is None:
+            return T.seq(self.winners.found(), base, written)
+        found = T.if_(fit, self.winners.found(), wide.winners.found())
+        return T.seq(found, base, T.if_(fit, written, wide.won_points()))
 
     def few(self) -> Expr:
         """Whether there are so few points that they are looked at again."""
         nest, sizes = self.nest, self.ctx.sizes
         if self.winners.dtype == "int64":
-            return T.const(False, "bool")
+            return T.const(True, "bool")
         points, cells = product(extents(nest, slice_axes(nest))), sizes(product(slices(nest)) * 4)
         row = product(nest.shape[a] for a in nest.covered) * nest.dtype.itemsize
         out_of_place = cells > sizes(points * (row * 2 + POINT_BYTES) + LAUNCH_BYTES)
@@ -100,11 +130,15 @@ class _Update:
         assert both is not None
         return both
 
-    def by_points(self) -> Stmt:
-        """Base is copied, and the winners write."""
-        nest, ctx = self.nest, self.ctx
+    def copied(self) -> Stmt:
+        """Base, where points write."""
+        return copy_base(self.nest, self.base, self.nest.out, self.nest.dtype)
+
+    def won_points(self) -> Stmt:
+        """The points that have won, over a copy of base."""
+        nest = self.nest
         same = slice_axes(nest)[-1:] != list(nest.op.addressing.map.layout[-1:])
-        return T.seq(copy_base(nest, ctx, nest.out, nest.dtype), move(nest, ctx, self.winners.owns, same))
+        return move(nest, self.ctx, self.winners.owns, same)
 
     def merged(self) -> Stmt | None:
         """The output, of winners' values and base; None where that is a map of single cells that wait for each other's loads."""

@@ -91,18 +91,29 @@ def read_ahead(
         otherwise: the value of a point that takes no part, or is none.
         use: (their cells' numbers, negative for none, and their values) -> what becomes of these.
     """
-    box = extents(nest, axes)
+    box, width = extents(nest, axes), "int32" if narrow else "int64"
     count = ctx.sizes(product(box))
-    points = []
-    for n in [first + WARP * k for k in range(ctx.choose(UNDERWAY))]:
-        at = coordinates(ctx, T.cast("int32", n) if narrow else n, box)
-        points.append(placed(nest, ctx, axes, at, n, n < count, place))
+    varying = [a for a, d in enumerate(box) if d != 1]
 
-    def read(cells: list[Expr]) -> Stmt:
-        values = [T.if_then_else(x >= 0, value(p.point), otherwise) for x, p in zip(cells, points, strict=True)]
-        return T.lets("v", values, lambda v: use(cells, v))
+    def at_numbers(numbers: list[Expr]) -> Stmt:
+        # coordinates are kept: tests, cells and values use each several times, and TVM would look at the divisions each time
+        found = [coordinates(ctx, T.cast(width, n), box) for n in numbers]
+        return T.registers("at", [x[a] for x in found for a in varying], lambda at: at_points(numbers, at))
 
-    return T.seq(*(p.test for p in points), T.registers("cell", [p.cell for p in points], read))
+    def at_points(numbers: list[Expr], known: list[Expr]) -> Stmt:
+        points = []
+        for k, n in enumerate(numbers):
+            own = dict(zip(varying, known[k * len(varying) :], strict=False))
+            at = [own.get(a, T.const(0)) for a in range(len(box))]
+            points.append(placed(nest, ctx, axes, at, n, n < count, place))
+
+        def read(cells: list[Expr]) -> Stmt:
+            values = [T.if_then_else(x >= 0, value(p.point), otherwise) for x, p in zip(cells, points, strict=True)]
+            return T.lets("v", values, lambda v: use(cells, v))
+
+        return T.seq(*(p.test for p in points), T.registers("cell", [p.cell for p in points], read))
+
+    return T.registers("i", [first + WARP * k for k in range(ctx.choose(UNDERWAY))], at_numbers)
 
 
 def _apart(nest: ScatterNest, axes: Sequence[Place]) -> bool:

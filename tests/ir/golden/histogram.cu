@@ -314,101 +314,119 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __
 }
 
 extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ out0_put_3_ptr, int64_t* __restrict__ status_ptr, int* __restrict__ v_ptr, int64_t k) {
-  if ((((int64_t)threadIdx.x) >> (int64_t)5) < ((k + (int64_t)127) >> (int64_t)7)) {
-    if ((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) < k) {
+  if ((((int64_t)((int)threadIdx.x)) >> (int64_t)5) < ((k + (int64_t)127) >> (int64_t)7)) {
+    alignas(8) int64_t i__ptr[4];
+    i__ptr[0] = (((((int64_t)((int)threadIdx.x)) >> (int64_t)5) * (int64_t)128) + (((int64_t)((int)threadIdx.x)) & (int64_t)31));
+    i__ptr[1] = ((((((int64_t)((int)threadIdx.x)) >> (int64_t)5) * (int64_t)128) + (((int64_t)((int)threadIdx.x)) & (int64_t)31)) + (int64_t)32);
+    i__ptr[2] = ((((((int64_t)((int)threadIdx.x)) >> (int64_t)5) * (int64_t)128) + (((int64_t)((int)threadIdx.x)) & (int64_t)31)) + (int64_t)64);
+    i__ptr[3] = ((((((int64_t)((int)threadIdx.x)) >> (int64_t)5) * (int64_t)128) + (((int64_t)((int)threadIdx.x)) & (int64_t)31)) + (int64_t)96);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    int64_t i2 = i__ptr[2];
+    int64_t i3 = i__ptr[3];
+    alignas(8) int64_t at__ptr[4];
+    at__ptr[0] = i0;
+    at__ptr[1] = i1;
+    at__ptr[2] = i2;
+    at__ptr[3] = i3;
+    int64_t at0 = at__ptr[0];
+    int64_t at1 = at__ptr[1];
+    int64_t at2 = at__ptr[2];
+    int64_t at3 = at__ptr[3];
+    if (i0 < k) {
       int64_t condval;
-      if (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval = (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] + (int64_t)64);
+      if (i_ptr[at0] < (int64_t)0) {
+        condval = (i_ptr[at0] + (int64_t)64);
       } else {
-        condval = i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval = i_ptr[at0];
       }
       int64_t condval_1;
-      if (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval_1 = (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] + (int64_t)64);
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_1 = (i_ptr[at0] + (int64_t)64);
       } else {
-        condval_1 = i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval_1 = i_ptr[at0];
       }
       if ((condval < (int64_t)0) || ((int64_t)64 <= condval_1)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at0 ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
-    if (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32) < k) {
+    if (i1 < k) {
       int64_t condval_2;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_2 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + (int64_t)64);
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_2 = (i_ptr[at1] + (int64_t)64);
       } else {
-        condval_2 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_2 = i_ptr[at1];
       }
       int64_t condval_3;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_3 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + (int64_t)64);
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_3 = (i_ptr[at1] + (int64_t)64);
       } else {
-        condval_3 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_3 = i_ptr[at1];
       }
       if ((condval_2 < (int64_t)0) || ((int64_t)64 <= condval_3)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at1 ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
-    if (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64) < k) {
+    if (i2 < k) {
       int64_t condval_4;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_4 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + (int64_t)64);
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_4 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_4 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_4 = i_ptr[at2];
       }
       int64_t condval_5;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_5 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + (int64_t)64);
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_5 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_5 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_5 = i_ptr[at2];
       }
       if ((condval_4 < (int64_t)0) || ((int64_t)64 <= condval_5)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at2 ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
-    if (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96) < k) {
+    if (i3 < k) {
       int64_t condval_6;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_6 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + (int64_t)64);
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_6 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_6 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_6 = i_ptr[at3];
       }
       int64_t condval_7;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_7 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + (int64_t)64);
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_7 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_7 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_7 = i_ptr[at3];
       }
       if ((condval_6 < (int64_t)0) || ((int64_t)64 <= condval_7)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at3 ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
     alignas(8) int64_t cell__ptr[4];
     int64_t condval_8;
-    if ((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) < k) {
+    if (i0 < k) {
       int64_t condval_10;
-      if (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval_10 = (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] + (int64_t)64);
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_10 = (i_ptr[at0] + (int64_t)64);
       } else {
-        condval_10 = i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval_10 = i_ptr[at0];
       }
       int64_t condval_11;
-      if (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval_11 = (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] + (int64_t)64);
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_11 = (i_ptr[at0] + (int64_t)64);
       } else {
-        condval_11 = i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval_11 = i_ptr[at0];
       }
       int64_t condval_9;
       if (((int64_t)0 <= condval_10) && (condval_11 < (int64_t)64)) {
         int64_t condval_12;
-        if (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-          condval_12 = (i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))] + (int64_t)64);
+        if (i_ptr[at0] < (int64_t)0) {
+          condval_12 = (i_ptr[at0] + (int64_t)64);
         } else {
-          condval_12 = i_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))];
+          condval_12 = i_ptr[at0];
         }
         condval_9 = ((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
@@ -420,26 +438,26 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __
     }
     cell__ptr[0] = condval_8;
     int64_t condval_13;
-    if (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32) < k) {
+    if (i1 < k) {
       int64_t condval_15;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_15 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + (int64_t)64);
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_15 = (i_ptr[at1] + (int64_t)64);
       } else {
-        condval_15 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_15 = i_ptr[at1];
       }
       int64_t condval_16;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_16 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + (int64_t)64);
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_16 = (i_ptr[at1] + (int64_t)64);
       } else {
-        condval_16 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_16 = i_ptr[at1];
       }
       int64_t condval_14;
       if (((int64_t)0 <= condval_15) && (condval_16 < (int64_t)64)) {
         int64_t condval_17;
-        if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-          condval_17 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + (int64_t)64);
+        if (i_ptr[at1] < (int64_t)0) {
+          condval_17 = (i_ptr[at1] + (int64_t)64);
         } else {
-          condval_17 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+          condval_17 = i_ptr[at1];
         }
         condval_14 = ((int64_t)min(((uint64_t)(condval_17 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
@@ -451,26 +469,26 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __
     }
     cell__ptr[1] = condval_13;
     int64_t condval_18;
-    if (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64) < k) {
+    if (i2 < k) {
       int64_t condval_20;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_20 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + (int64_t)64);
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_20 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_20 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_20 = i_ptr[at2];
       }
       int64_t condval_21;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_21 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + (int64_t)64);
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_21 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_21 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_21 = i_ptr[at2];
       }
       int64_t condval_19;
       if (((int64_t)0 <= condval_20) && (condval_21 < (int64_t)64)) {
         int64_t condval_22;
-        if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-          condval_22 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + (int64_t)64);
+        if (i_ptr[at2] < (int64_t)0) {
+          condval_22 = (i_ptr[at2] + (int64_t)64);
         } else {
-          condval_22 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+          condval_22 = i_ptr[at2];
         }
         condval_19 = ((int64_t)min(((uint64_t)(condval_22 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
@@ -482,26 +500,26 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __
     }
     cell__ptr[2] = condval_18;
     int64_t condval_23;
-    if (((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96) < k) {
+    if (i3 < k) {
       int64_t condval_25;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_25 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + (int64_t)64);
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_25 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_25 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_25 = i_ptr[at3];
       }
       int64_t condval_26;
-      if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_26 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + (int64_t)64);
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_26 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_26 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_26 = i_ptr[at3];
       }
       int64_t condval_24;
       if (((int64_t)0 <= condval_25) && (condval_26 < (int64_t)64)) {
         int64_t condval_27;
-        if (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-          condval_27 = (i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + (int64_t)64);
+        if (i_ptr[at3] < (int64_t)0) {
+          condval_27 = (i_ptr[at3] + (int64_t)64);
         } else {
-          condval_27 = i_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+          condval_27 = i_ptr[at3];
         }
         condval_24 = ((int64_t)min(((uint64_t)(condval_27 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
@@ -518,28 +536,28 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __
     int64_t cell3 = cell__ptr[3];
     int condval_28;
     if ((int64_t)0 <= cell0) {
-      condval_28 = v_ptr[(((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31))];
+      condval_28 = v_ptr[at0];
     } else {
       condval_28 = 0;
     }
     int v0 = condval_28;
     int condval_29;
     if ((int64_t)0 <= cell1) {
-      condval_29 = v_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+      condval_29 = v_ptr[at1];
     } else {
       condval_29 = 0;
     }
     int v1 = condval_29;
     int condval_30;
     if ((int64_t)0 <= cell2) {
-      condval_30 = v_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+      condval_30 = v_ptr[at2];
     } else {
       condval_30 = 0;
     }
     int v2 = condval_30;
     int condval_31;
     if ((int64_t)0 <= cell3) {
-      condval_31 = v_ptr[((((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+      condval_31 = v_ptr[at3];
     } else {
       condval_31 = 0;
     }

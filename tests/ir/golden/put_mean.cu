@@ -87,84 +87,138 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_1(int* __restr
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ put_3_counts_ptr) {
-  if (((int64_t)threadIdx.x) < (int64_t)32) {
+  if (((int)threadIdx.x) < 32) {
+    alignas(8) int64_t i__ptr[4];
+    i__ptr[0] = ((int64_t)((int)threadIdx.x));
+    i__ptr[1] = (((int64_t)((int)threadIdx.x)) + (int64_t)32);
+    i__ptr[2] = (((int64_t)((int)threadIdx.x)) + (int64_t)64);
+    i__ptr[3] = (((int64_t)((int)threadIdx.x)) + (int64_t)96);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    int64_t i2 = i__ptr[2];
+    int64_t i3 = i__ptr[3];
+    alignas(8) int64_t at__ptr[4];
+    at__ptr[0] = ((int64_t)((int)i0));
+    at__ptr[1] = ((int64_t)((int)i1));
+    at__ptr[2] = ((int64_t)((int)i2));
+    at__ptr[3] = ((int64_t)((int)i3));
+    int64_t at0 = at__ptr[0];
+    int64_t at1 = at__ptr[1];
+    int64_t at2 = at__ptr[2];
+    int64_t at3 = at__ptr[3];
     alignas(8) int64_t cell__ptr[4];
     int64_t condval;
-    if (((int64_t)threadIdx.x) < (int64_t)7) {
+    if (i0 < (int64_t)7) {
       int64_t condval_1;
-      if (i_ptr[((int)((int64_t)threadIdx.x))] < (int64_t)0) {
-        condval_1 = (i_ptr[((int)((int64_t)threadIdx.x))] + (int64_t)9);
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_1 = (i_ptr[at0] + (int64_t)9);
       } else {
-        condval_1 = i_ptr[((int)((int64_t)threadIdx.x))];
+        condval_1 = i_ptr[at0];
       }
       condval = condval_1;
     } else {
       condval = (int64_t)-1;
     }
     cell__ptr[0] = condval;
-    cell__ptr[1] = (int64_t)-1;
-    cell__ptr[2] = (int64_t)-1;
-    cell__ptr[3] = (int64_t)-1;
+    int64_t condval_2;
+    if (i1 < (int64_t)7) {
+      int64_t condval_3;
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_3 = (i_ptr[at1] + (int64_t)9);
+      } else {
+        condval_3 = i_ptr[at1];
+      }
+      condval_2 = condval_3;
+    } else {
+      condval_2 = (int64_t)-1;
+    }
+    cell__ptr[1] = condval_2;
+    int64_t condval_4;
+    if (i2 < (int64_t)7) {
+      int64_t condval_5;
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_5 = (i_ptr[at2] + (int64_t)9);
+      } else {
+        condval_5 = i_ptr[at2];
+      }
+      condval_4 = condval_5;
+    } else {
+      condval_4 = (int64_t)-1;
+    }
+    cell__ptr[2] = condval_4;
+    int64_t condval_6;
+    if (i3 < (int64_t)7) {
+      int64_t condval_7;
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_7 = (i_ptr[at3] + (int64_t)9);
+      } else {
+        condval_7 = i_ptr[at3];
+      }
+      condval_6 = condval_7;
+    } else {
+      condval_6 = (int64_t)-1;
+    }
+    cell__ptr[3] = condval_6;
     int64_t cell0 = cell__ptr[0];
     int64_t cell1 = cell__ptr[1];
     int64_t cell2 = cell__ptr[2];
     int64_t cell3 = cell__ptr[3];
-    int condval_2;
-    if ((int64_t)0 <= cell0) {
-      condval_2 = 1;
-    } else {
-      condval_2 = 0;
-    }
-    int v0 = condval_2;
-    int condval_3;
-    if ((int64_t)0 <= cell1) {
-      condval_3 = 1;
-    } else {
-      condval_3 = 0;
-    }
-    int v1 = condval_3;
-    int condval_4;
-    if ((int64_t)0 <= cell2) {
-      condval_4 = 1;
-    } else {
-      condval_4 = 0;
-    }
-    int v2 = condval_4;
-    int condval_5;
-    if ((int64_t)0 <= cell3) {
-      condval_5 = 1;
-    } else {
-      condval_5 = 0;
-    }
-    int v3 = condval_5;
-    int condval_6;
-    if ((int64_t)0 <= cell0) {
-      condval_6 = 1;
-    } else {
-      condval_6 = 0;
-    }
-    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell0, condval_6);
-    int condval_7;
-    if ((int64_t)0 <= cell1) {
-      condval_7 = 1;
-    } else {
-      condval_7 = 0;
-    }
-    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell1, condval_7);
     int condval_8;
-    if ((int64_t)0 <= cell2) {
+    if ((int64_t)0 <= cell0) {
       condval_8 = 1;
     } else {
       condval_8 = 0;
     }
-    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell2, condval_8);
+    int v0 = condval_8;
     int condval_9;
-    if ((int64_t)0 <= cell3) {
+    if ((int64_t)0 <= cell1) {
       condval_9 = 1;
     } else {
       condval_9 = 0;
     }
-    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell3, condval_9);
+    int v1 = condval_9;
+    int condval_10;
+    if ((int64_t)0 <= cell2) {
+      condval_10 = 1;
+    } else {
+      condval_10 = 0;
+    }
+    int v2 = condval_10;
+    int condval_11;
+    if ((int64_t)0 <= cell3) {
+      condval_11 = 1;
+    } else {
+      condval_11 = 0;
+    }
+    int v3 = condval_11;
+    int condval_12;
+    if ((int64_t)0 <= cell0) {
+      condval_12 = 1;
+    } else {
+      condval_12 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell0, condval_12);
+    int condval_13;
+    if ((int64_t)0 <= cell1) {
+      condval_13 = 1;
+    } else {
+      condval_13 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell1, condval_13);
+    int condval_14;
+    if ((int64_t)0 <= cell2) {
+      condval_14 = 1;
+    } else {
+      condval_14 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell2, condval_14);
+    int condval_15;
+    if ((int64_t)0 <= cell3) {
+      condval_15 = 1;
+    } else {
+      condval_15 = 0;
+    }
+    gs_matched_add_int32((&(put_3_counts_ptr[0])), cell3, condval_15);
   }
 }
 

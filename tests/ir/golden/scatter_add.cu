@@ -54,11 +54,13 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel(int64_t* __
 }
 
 extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_1(float* __restrict__ out0_scatter_3_ptr, float* __restrict__ x_ptr, int64_t n) {
-  alignas(8) int64_t grid__ptr[2];
+  alignas(8) int64_t grid__ptr[3];
   grid__ptr[0] = (max(min(((n + (int64_t)127) >> (int64_t)7), (int64_t)2112), (int64_t)1) * (int64_t)256);
   grid__ptr[1] = (n * (int64_t)2);
+  grid__ptr[2] = (n * (int64_t)2);
   int64_t grid0 = grid__ptr[0];
   int64_t grid1 = grid__ptr[1];
+  int64_t grid2 = grid__ptr[2];
   int64_t condval;
   if (grid1 <= (grid0 * (int64_t)4)) {
     condval = (int64_t)1;
@@ -66,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_1(float* __
     condval = ((((grid0 * (int64_t)4) + grid1) - (int64_t)1) / (grid0 * (int64_t)4));
   }
   for (int64_t step = (int64_t)0; step < condval; ++step) {
-    if ((((step + (int64_t)1) * grid0) * (int64_t)4) <= grid1) {
+    if ((((step + (int64_t)1) * grid0) * (int64_t)4) <= grid2) {
       alignas(8) int64_t i__ptr[4];
       i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + ((int64_t)threadIdx.x));
       i__ptr[1] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + grid0) + ((int64_t)threadIdx.x));
@@ -106,14 +108,20 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_1(float* __
         i__ptr_1[0] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * k)) + ((int64_t)threadIdx.x));
         int64_t i0_1 = i__ptr_1[0];
         if (i0_1 < grid1) {
-          alignas(8) int64_t at__ptr_1[1];
-          at__ptr_1[0] = i0_1;
-          int64_t at0_1 = at__ptr_1[0];
-          float4 v0_1 = *(float4*)(x_ptr + (at0_1 * (int64_t)4));
-          if ((int64_t)1048576 < n) {
-            gs_stream_16((&(out0_scatter_3_ptr[(i0_1 * (int64_t)4)])), (*(uint4 *)(&(v0_1))));
+          if (i0_1 < (n * (int64_t)2)) {
+            alignas(8) int64_t at__ptr_1[1];
+            at__ptr_1[0] = i0_1;
+            int64_t at0_1 = at__ptr_1[0];
+            float4 v0_1 = *(float4*)(x_ptr + (at0_1 * (int64_t)4));
+            if ((int64_t)1048576 < n) {
+              gs_stream_16((&(out0_scatter_3_ptr[(i0_1 * (int64_t)4)])), (*(uint4 *)(&(v0_1))));
+            } else {
+              *(float4*)(out0_scatter_3_ptr + (i0_1 * (int64_t)4)) = v0_1;
+            }
           } else {
-            *(float4*)(out0_scatter_3_ptr + (i0_1 * (int64_t)4)) = v0_1;
+            for (int64_t c = (int64_t)0; c < ((n * (int64_t)8) - (i0_1 * (int64_t)4)); ++c) {
+              out0_scatter_3_ptr[((i0_1 * (int64_t)4) + c)] = x_ptr[((i0_1 * (int64_t)4) + c)];
+            }
           }
         }
       }
@@ -408,102 +416,128 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_2(int64_t* 
 
 extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
   if ((((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < ((k + (int64_t)15) >> (int64_t)4)) && (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0))) {
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)0) {
+    alignas(8) int64_t i__ptr[4];
+    i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31));
+    i__ptr[1] = ((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32);
+    i__ptr[2] = ((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64);
+    i__ptr[3] = ((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    int64_t i2 = i__ptr[2];
+    int64_t i3 = i__ptr[3];
+    alignas(8) int64_t at__ptr[8];
+    at__ptr[0] = (i0 >> (int64_t)3);
+    at__ptr[1] = (i0 & (int64_t)7);
+    at__ptr[2] = (i1 >> (int64_t)3);
+    at__ptr[3] = (i1 & (int64_t)7);
+    at__ptr[4] = (i2 >> (int64_t)3);
+    at__ptr[5] = (i2 & (int64_t)7);
+    at__ptr[6] = (i3 >> (int64_t)3);
+    at__ptr[7] = (i3 & (int64_t)7);
+    int64_t at0 = at__ptr[0];
+    int64_t at1 = at__ptr[1];
+    int64_t at2 = at__ptr[2];
+    int64_t at3 = at__ptr[3];
+    int64_t at4 = at__ptr[4];
+    int64_t at5 = at__ptr[5];
+    int64_t at6 = at__ptr[6];
+    int64_t at7 = at__ptr[7];
+    if (i0 < (k * (int64_t)8)) {
       int64_t condval;
-      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+        condval = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
       } else {
-        condval = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval = i_ptr[((at0 * (int64_t)8) + at1)];
       }
       int64_t condval_1;
-      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval_1 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+        condval_1 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
       } else {
-        condval_1 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval_1 = i_ptr[((at0 * (int64_t)8) + at1)];
       }
       if ((condval < (int64_t)0) || (n <= condval_1)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at0 * (int64_t)8) + at1) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-4) {
+    if (i1 < (k * (int64_t)8)) {
       int64_t condval_2;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_2 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+        condval_2 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
       } else {
-        condval_2 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_2 = i_ptr[((at2 * (int64_t)8) + at3)];
       }
       int64_t condval_3;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_3 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+        condval_3 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
       } else {
-        condval_3 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_3 = i_ptr[((at2 * (int64_t)8) + at3)];
       }
       if ((condval_2 < (int64_t)0) || (n <= condval_3)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at2 * (int64_t)8) + at3) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-8) {
+    if (i2 < (k * (int64_t)8)) {
       int64_t condval_4;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_4 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+        condval_4 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
       } else {
-        condval_4 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_4 = i_ptr[((at4 * (int64_t)8) + at5)];
       }
       int64_t condval_5;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_5 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+        condval_5 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
       } else {
-        condval_5 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_5 = i_ptr[((at4 * (int64_t)8) + at5)];
       }
       if ((condval_4 < (int64_t)0) || (n <= condval_5)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at4 * (int64_t)8) + at5) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-12) {
+    if (i3 < (k * (int64_t)8)) {
       int64_t condval_6;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_6 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+        condval_6 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
       } else {
-        condval_6 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_6 = i_ptr[((at6 * (int64_t)8) + at7)];
       }
       int64_t condval_7;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_7 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+        condval_7 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
       } else {
-        condval_7 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_7 = i_ptr[((at6 * (int64_t)8) + at7)];
       }
       if ((condval_6 < (int64_t)0) || (n <= condval_7)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96) ^ (int64_t)0)));
+        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at6 * (int64_t)8) + at7) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
     alignas(8) int64_t cell__ptr[4];
     int64_t condval_8;
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)0) {
+    if (i0 < (k * (int64_t)8)) {
       int64_t condval_10;
-      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval_10 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+        condval_10 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
       } else {
-        condval_10 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval_10 = i_ptr[((at0 * (int64_t)8) + at1)];
       }
       int64_t condval_11;
-      if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-        condval_11 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+        condval_11 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
       } else {
-        condval_11 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+        condval_11 = i_ptr[((at0 * (int64_t)8) + at1)];
       }
       int64_t condval_9;
       if (((int64_t)0 <= condval_10) && (condval_11 < n)) {
         int64_t condval_12;
-        if (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] < (int64_t)0) {
-          condval_12 = (i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] + n);
+        if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+          condval_12 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
         } else {
-          condval_12 = i_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+          condval_12 = i_ptr[((at0 * (int64_t)8) + at1)];
         }
-        condval_9 = ((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+        condval_9 = ((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at1);
       } else {
         condval_9 = (int64_t)-2;
       }
@@ -513,28 +547,28 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* 
     }
     cell__ptr[0] = condval_8;
     int64_t condval_13;
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-4) {
+    if (i1 < (k * (int64_t)8)) {
       int64_t condval_15;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_15 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+        condval_15 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
       } else {
-        condval_15 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_15 = i_ptr[((at2 * (int64_t)8) + at3)];
       }
       int64_t condval_16;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-        condval_16 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+        condval_16 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
       } else {
-        condval_16 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+        condval_16 = i_ptr[((at2 * (int64_t)8) + at3)];
       }
       int64_t condval_14;
       if (((int64_t)0 <= condval_15) && (condval_16 < n)) {
         int64_t condval_17;
-        if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] < (int64_t)0) {
-          condval_17 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] + n);
+        if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+          condval_17 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
         } else {
-          condval_17 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+          condval_17 = i_ptr[((at2 * (int64_t)8) + at3)];
         }
-        condval_14 = ((((int64_t)min(((uint64_t)(condval_17 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+        condval_14 = ((((int64_t)min(((uint64_t)(condval_17 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at3);
       } else {
         condval_14 = (int64_t)-2;
       }
@@ -544,28 +578,28 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* 
     }
     cell__ptr[1] = condval_13;
     int64_t condval_18;
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-8) {
+    if (i2 < (k * (int64_t)8)) {
       int64_t condval_20;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_20 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+        condval_20 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
       } else {
-        condval_20 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_20 = i_ptr[((at4 * (int64_t)8) + at5)];
       }
       int64_t condval_21;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-        condval_21 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+        condval_21 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
       } else {
-        condval_21 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+        condval_21 = i_ptr[((at4 * (int64_t)8) + at5)];
       }
       int64_t condval_19;
       if (((int64_t)0 <= condval_20) && (condval_21 < n)) {
         int64_t condval_22;
-        if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] < (int64_t)0) {
-          condval_22 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] + n);
+        if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+          condval_22 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
         } else {
-          condval_22 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+          condval_22 = i_ptr[((at4 * (int64_t)8) + at5)];
         }
-        condval_19 = ((((int64_t)min(((uint64_t)(condval_22 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+        condval_19 = ((((int64_t)min(((uint64_t)(condval_22 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at5);
       } else {
         condval_19 = (int64_t)-2;
       }
@@ -575,28 +609,28 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* 
     }
     cell__ptr[2] = condval_18;
     int64_t condval_23;
-    if (((((((int64_t)blockIdx.x) * (int64_t)128) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)16)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)3)) - k) < (int64_t)-12) {
+    if (i3 < (k * (int64_t)8)) {
       int64_t condval_25;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_25 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+        condval_25 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
       } else {
-        condval_25 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_25 = i_ptr[((at6 * (int64_t)8) + at7)];
       }
       int64_t condval_26;
-      if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-        condval_26 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+        condval_26 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
       } else {
-        condval_26 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+        condval_26 = i_ptr[((at6 * (int64_t)8) + at7)];
       }
       int64_t condval_24;
       if (((int64_t)0 <= condval_25) && (condval_26 < n)) {
         int64_t condval_27;
-        if (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] < (int64_t)0) {
-          condval_27 = (i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] + n);
+        if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+          condval_27 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
         } else {
-          condval_27 = i_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+          condval_27 = i_ptr[((at6 * (int64_t)8) + at7)];
         }
-        condval_24 = ((((int64_t)min(((uint64_t)(condval_27 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (((int64_t)threadIdx.x) & (int64_t)7));
+        condval_24 = ((((int64_t)min(((uint64_t)(condval_27 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at7);
       } else {
         condval_24 = (int64_t)-2;
       }
@@ -611,28 +645,28 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* 
     int64_t cell3 = cell__ptr[3];
     float condval_28;
     if ((int64_t)0 <= cell0) {
-      condval_28 = v_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))];
+      condval_28 = v_ptr[((at0 * (int64_t)8) + at1)];
     } else {
       condval_28 = 0x0p+0f/*0.000000e+00*/;
     }
     float v0 = condval_28;
     float condval_29;
     if ((int64_t)0 <= cell1) {
-      condval_29 = v_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)];
+      condval_29 = v_ptr[((at2 * (int64_t)8) + at3)];
     } else {
       condval_29 = 0x0p+0f/*0.000000e+00*/;
     }
     float v1 = condval_29;
     float condval_30;
     if ((int64_t)0 <= cell2) {
-      condval_30 = v_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)];
+      condval_30 = v_ptr[((at4 * (int64_t)8) + at5)];
     } else {
       condval_30 = 0x0p+0f/*0.000000e+00*/;
     }
     float v2 = condval_30;
     float condval_31;
     if ((int64_t)0 <= cell3) {
-      condval_31 = v_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)];
+      condval_31 = v_ptr[((at6 * (int64_t)8) + at7)];
     } else {
       condval_31 = 0x0p+0f/*0.000000e+00*/;
     }
