@@ -19,13 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.children import WITHOUT_TORCH
+
 HERE = Path(__file__).parent
 KINDS = sorted(p.stem.removesuffix("_cases") for p in HERE.glob("*_cases.py"))
 if importlib.util.find_spec("onnx") is None:
     KINDS.remove("onnx")
 BATCH = 200  # cases of a process; what leaks or lingers goes with it
-# TVM would import torch, where that is installed, which no case needs
-WORKER = "import sys; sys.modules['torch'] = None; from tests.fuzz.worker import main; main(*sys.argv[1:])"
+WORKER = f"{WITHOUT_TORCH}from tests.fuzz.worker import main; main(*sys.argv[1:])"
 PATIENCE = 900.0  # seconds for a batch, after which it hangs
 
 

@@ -17,6 +17,7 @@ import pytest
 import gscompile as gs
 from gscompile.compiler import disk_cache
 from gscompile.ir import tir as T
+from tests.children import WITHOUT_TORCH
 
 pytestmark = pytest.mark.skipif(disk_cache.linker() is None, reason="this system has no linker")
 
@@ -266,7 +267,9 @@ print(m.from_cache)
 def test_processes_at_once_and_later(folder: Path) -> None:
     def start() -> subprocess.Popen[str]:
         root = Path(__file__).parents[2]
-        return subprocess.Popen([sys.executable, "-c", PROCESS], stdout=subprocess.PIPE, text=True, cwd=root)
+        return subprocess.Popen(
+            [sys.executable, "-c", WITHOUT_TORCH + PROCESS], stdout=subprocess.PIPE, text=True, cwd=root
+        )
 
     together = [start() for _ in range(3)]
     assert [p.wait() for p in together] == [0, 0, 0]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import gscompile as gs
+from tests.children import WITHOUT_TORCH
 
 FIRST = [
     "gscompile",
@@ -26,7 +27,7 @@ FIRST = [
 
 @pytest.mark.parametrize("module", FIRST)
 def test_first(module: str) -> None:
-    subprocess.run([sys.executable, "-c", f"import {module}"], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", f"{WITHOUT_TORCH}import {module}"], check=True, timeout=120)
 
 
 HEAVY = ("tvm", "tvm_ffi", "numpy", "onnx", "torch")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gscompile as gs
+from tests.children import WITHOUT_TORCH
 
 ROOT = Path(gs.__file__).parents[1]
 
@@ -56,13 +57,13 @@ def test_a_users_schedules_py_is_not_taken_for_the_package(tmp_path: Path) -> No
     (tmp_path / "schedules.py").write_text("OWN = 7\n")
     (tmp_path / "script.py").write_text(OWN)
     run("script.py", folder=tmp_path)
-    run("-c", f"import schedules\n{BUILD}", folder=tmp_path)  # theirs is there first
+    run("-c", f"{WITHOUT_TORCH}import schedules\n{BUILD}", folder=tmp_path)  # theirs is there first
     run("-m", "gscompile", "--version", folder=tmp_path)
 
 
 @pytest.mark.parametrize("first", ["", "import gscompile\n"])
 def test_the_other_name_is_the_same_modules(first: str, tmp_path: Path) -> None:
-    run("-c", f"{first}{OTHER_NAME}", folder=tmp_path)
+    run("-c", f"{WITHOUT_TORCH}{first}{OTHER_NAME}", folder=tmp_path)
 
 
 def test_gscompile_never_imports_by_the_other_name() -> None:
