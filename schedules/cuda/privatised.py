@@ -26,7 +26,7 @@ from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded, test
 from gscompile.schedules.cuda.choices import BLOCK, PER_CELL, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, coordinates, strided
+from gscompile.schedules.cuda.launch import by_width, coordinates, resident, strided
 from gscompile.schedules.cuda.numbers import POINTS_PER_CELL, PRIVATE_BYTES, resident_blocks
 from gscompile.schedules.cuda.points import (
     Point,
@@ -195,7 +195,7 @@ class _Private(AtomicScatter):
 
                 return T.let("own", T.load(private, cell), add)
 
-            return T.seq(
+            body = T.seq(
                 T.allocate(private),
                 each(lambda cell: T.store(private, [cell], cells.neutral[0])),
                 T.synchronize_block(),
@@ -203,6 +203,9 @@ class _Private(AtomicScatter):
                 T.synchronize_block(),
                 each(settle),
             )
+            # extremes of float64 look at a cell first, for which ptxas would spill rather than give up a block
+            looks = cells.dtype.is_float and cells.dtype.bits == 64 and cells.op in ("min", "max")
+            return resident(ctx, body) if looks else body
 
         most = T.minimum(T.const(resident_blocks(ctx.target)), enough)
         return strided(
