@@ -73,6 +73,11 @@ class MapNest(Nest):
     readable: Expr | None = None
 
     @property
+    def safe(self) -> Callable[[Coords], Expr]:
+        """What a cell is, whatever its index, also where no check has run."""
+        return self.element if self.clamped is None else self.clamped
+
+    @property
     def work(self) -> Dim:
         return self.reads * max(self.cost, 1)
 

@@ -56,7 +56,7 @@ def copy_runs(nest: MapNest, ctx: Context, merges: bool = False) -> Stmt | None:
     Args:
         merges: the rows may be those of two tensors; the map has no check.
     """
-    safe = nest if nest.clamped is None else replace(nest, element=nest.clamped)
+    safe = replace(nest, element=nest.safe)
     axes = common_axes(safe, ctx.sizes, merges)
     if axes == 0:
         return None

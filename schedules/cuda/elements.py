@@ -22,7 +22,7 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import ACCESS, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, coordinates, strided
-from gscompile.schedules.cuda.map import element_of, fill_cells, tests
+from gscompile.schedules.cuda.map import fill_cells, tests
 from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Checked, Context
@@ -52,7 +52,7 @@ def neighbours(nest: MapNest, ctx: Context) -> Stmt | None:
     if not nest.shape or nest.dtype.kind == "b" or nest.cost > MOST_COST:
         return None
     ahead = _ahead(nest, ctx)
-    if not ahead or T.divides(element_of(nest)(some_cell(nest.shape))):
+    if not ahead or T.divides(nest.safe(some_cell(nest.shape))):
         return None
     extent, one_axis = nest.shape[-1], all(d == 1 for d in nest.shape[:-1])
 
@@ -67,7 +67,7 @@ def neighbours(nest: MapNest, ctx: Context) -> Stmt | None:
     kernels = _Cells(nest, ctx, ahead, n, one_axis).kernels()
     if n == 1 or one_axis or isinstance(extent, int):
         return kernels
-    single = fill_cells(ctx, nest.out, nest.shape, element_of(nest), tests(nest, ctx))
+    single = fill_cells(ctx, nest.out, nest.shape, nest.safe, tests(nest, ctx))
     return T.if_(T.floormod(ctx.sizes(extent), T.const(n)) == 0, kernels, single)
 
 
@@ -103,7 +103,7 @@ def _ahead(nest: MapNest, ctx: Context) -> list[_Ahead]:
     if nest.shape[-1] == 1:
         return []
     found: list[_Ahead] = []
-    for _, at in T.all_loads(element_of(nest)(cell)):
+    for _, at in T.all_loads(nest.safe(cell)):
         for buf, place in (load for x in at for load in T.all_loads(x)):
             if any(buf.same_as(a.buf) for a in found):
                 continue
@@ -144,7 +144,7 @@ class _Cells:
         nest, ctx, n = self.nest, self.ctx, self.n
         units: Shape = (*nest.shape[:-1], ceildiv(nest.shape[-1], n))
         extent, in_flight = ctx.sizes(nest.shape[-1]), max(1, ctx.choose(UNDERWAY) // n)
-        element, test = element_of(nest), tests(nest, ctx)
+        element, test = nest.safe, tests(nest, ctx)
 
         def single(row: list[Expr], c: Expr) -> Stmt:
             return T.seq(T.store(nest.out, [*row, c], element([*row, c])), test([*row, c]))
@@ -193,7 +193,7 @@ class _Cells:
                 assert axis is not None
                 place = place * extent + begin[axis]
             reads.append(moved(room, ZERO, a.buf, place * a.each, n * a.each))
-        values, element, test = self.room(f"value{number}", nest.dtype.tir, n), element_of(nest), tests(nest, self.ctx)
+        values, element, test = self.room(f"value{number}", nest.dtype.tir, n), nest.safe, tests(nest, self.ctx)
 
         def for_each(body: Callable[[Expr, list[Expr]], Stmt | None]) -> Stmt:
             def one(q: Expr) -> Stmt:

@@ -25,12 +25,7 @@ class Cells:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest):
             return None
-        return checked(nest, fill_cells(guarded(ctx, nest), nest.out, nest.shape, element_of(nest), tests(nest, ctx)))
-
-
-def element_of(nest: MapNest) -> Element:
-    """What a cell is, safe with any index."""
-    return nest.element if nest.clamped is None else nest.clamped
+        return checked(nest, fill_cells(guarded(ctx, nest), nest.out, nest.shape, nest.safe, tests(nest, ctx)))
 
 
 def tests(nest: MapNest, ctx: Context) -> Test:

@@ -51,7 +51,7 @@ class Copies:
             return None
         work = rows * ((row + (COPIED_BYTES - 1)) // COPIED_BYTES)
         copy = _Rows(nest, ctx, outer, inner)
-        if copied(copy.element(copy.cell(T.var("r")))) is None:
+        if copied(nest.safe(copy.cell(T.var("r")))) is None:
             return None  # an axis of extent 0 is indexed: no index is safe
         always = self.always or ctx.forced(self.name)
         if not always and isinstance(width, int) and isinstance(row, int) and row < SHORT_ROW_BYTES:
@@ -188,14 +188,9 @@ class _Rows:
         """Coordinates of a row's first element, in the row."""
         return [T.const(0) for _ in self.inner]
 
-    @property
-    def element(self) -> Callable[[list[Expr]], Expr]:
-        """What a cell is, safe with any index."""
-        return self.nest.element if self.nest.clamped is None else self.nest.clamped
-
     def source(self, c: list[Expr]) -> Copied:
         """What the row that begins at a cell is a copy of; with a check, where there are :meth:`some`."""
-        found = copied(self.element(c))
+        found = copied(self.nest.safe(c))
         assert found is not None
         return found if self.nest.check is None else Copied(found.load, found.source)
 
@@ -212,7 +207,7 @@ class _Rows:
 
     def some(self) -> Expr | None:
         """With a check: whether there is any row to copy from, in a tensor whose size is not known (None: there is)."""
-        found = copied(self.element(self.cell(T.var("r"))))
+        found = copied(self.nest.safe(self.cell(T.var("r"))))
         return None if found is None else found.ok
 
     @property

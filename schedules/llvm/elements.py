@@ -135,7 +135,7 @@ class PackedColumns:
         axis = picked_axis(nest)
         if axis is None:
             return None
-        found = copied((nest.clamped or nest.element)([T.var(f"c{k}") for k in range(len(nest.shape))]))
+        found = copied(nest.safe([T.var(f"c{k}") for k in range(len(nest.shape))]))
         if found is None or common_axes(nest, ctx.sizes):
             return None  # rows of memory, however short
         source = found.source[0]
@@ -241,7 +241,7 @@ class _Block:
     def pick(self, r: Expr, j: Expr) -> Stmt:
         """A cell of the result, and the test of its index."""
         nest, c = self.columns.nest, self.cell(r, j)
-        found = copied((nest.clamped or nest.element)(c))
+        found = copied(nest.safe(c))
         assert found is not None
         row = found.source[1][self.columns.axis]
         value = T.load(self.packed, row * self.columns.block + (c[-1] - self.begin))

@@ -24,7 +24,7 @@ from gscompile.schedules.llvm.kernels import (
 )
 from gscompile.schedules.llvm.numbers import LINE_BYTES
 from gscompile.schedules.llvm.ranges import shared_range
-from gscompile.schedules.loops import by_number, number_in
+from gscompile.schedules.loops import by_number
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import copied
 
@@ -82,7 +82,7 @@ class PickedByVectors:
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The cells ``[lo, hi)``."""
         part = map_share(self.nest)
-        found = copied(self.element(T.var("c0")))
+        found = copied(self.nest.safe([T.var("c0")]))
         if found is None or found.ok is not None:
 
             def cells(_: Expr, begin: Expr) -> Stmt:
@@ -91,19 +91,18 @@ class PickedByVectors:
 
             return part.around(self.blocks(lo, hi, 0, cells))
         source, _ = found.source
-        outer, strides = T.extents(source)[0], _strides(source)
-        narrow = T.all_of([outer < UINT32_VALUES, strides[0] < UINT32_VALUES])
+        narrow = T.all_of([T.extents(source)[0] < UINT32_VALUES, _strides(source)[0] < UINT32_VALUES])
         if (known := T.constant_value(narrow)) is not None:
-            return self.in_two(lo, hi, source, strides if known else None)
+            return self.in_two(lo, hi, source, bool(known))
         seldom = part.around(T.for_(hi - lo, lambda k: part.cell([lo + k]), "c", one_copy=True))
-        return T.if_(narrow, self.in_two(lo, hi, source, strides), seldom)
+        return T.if_(narrow, self.in_two(lo, hi, source, True), seldom)
 
-    def in_two(self, lo: Expr, hi: Expr, source: Buffer, strides: list[Expr] | None) -> Stmt:
+    def in_two(self, lo: Expr, hi: Expr, source: Buffer, narrow: bool) -> Stmt:
         """The cells ``[lo, hi)``: while the elements of a block are loaded, the places of the next one are known.
 
         Args:
-            strides: the source's, where neither they nor its first extent need more than 32 bits, so that one instruction of
-                any CPU multiplies vectors of them.
+            narrow: neither the source's strides nor its first extent need more than 32 bits, so that one instruction of any CPU
+                multiplies vectors of them.
         """
         places = T.buffer("place", [2 * self.together], "int64", align=64)  # of two blocks
         picks = T.buffer("picked", [self.together], self.nest.dtype.tir, align=64)  # what non-temporal stores write
@@ -111,18 +110,16 @@ class PickedByVectors:
         written = product(self.nest.shape) * self.nest.dtype.itemsize
         start = T.address_of(self.nest.out, T.const(0))
         far = T.size_of(source) >= far_bytes(self.ctx.target)
-        streams = in_lines(start, T.const(LINE_BYTES), leaves_caches(self.ctx, written, T.size_of(source)))
-        if self.together % per_line:
-            streams = T.const(False, "bool")
+        large = leaves_caches(self.ctx, written, T.size_of(source))
+        streams = T.const(False, "bool") if self.together % per_line else in_lines(start, T.const(LINE_BYTES), large)
         flag, zero = Flag(self.nest.check), T.const(0)
 
         def place(c: Expr) -> Expr:
-            cell = copied(self.element(c))
+            cell = copied(self.nest.safe([c]))
             assert cell is not None
-            at = cell.source[1]
-            if strides is None:
-                return number_in(source, at)
-            return sum((_low(x) * _low(s) for x, s in zip(at[:-1], strides[:-1], strict=True)), at[-1])
+            *outer, inner = cell.source[1]
+            *steps, _ = _strides(source)
+            return sum((_low(x) * _low(s) if narrow else x * s for x, s in zip(outer, steps, strict=True)), inner)
 
         def block(b: Expr, begin: Expr) -> Stmt:
             here = T.remainder(b, T.const(2)) * self.together
@@ -156,7 +153,7 @@ class PickedByVectors:
             )
             return T.seq(T.for_(count, find, "k"), loops)
 
-        blocks = T.seq(self.blocks(lo, hi, 1, block), store_fence())
+        blocks = T.seq(self.blocks(lo, hi, 1, block), T.if_(large, store_fence()))
         return T.seq(T.allocate(places), T.allocate(picks), flag.around(blocks))
 
     def blocks(self, lo: Expr, hi: Expr, more: int, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
@@ -174,10 +171,6 @@ class PickedByVectors:
     def together(self) -> int:
         """Cells of a block."""
         return int(self.ctx.choose(PICKED_TOGETHER))
-
-    def element(self, c: Expr) -> Expr:
-        """What a cell is, safe with any index."""
-        return (self.nest.clamped or self.nest.element)([c])
 
 
 def _strides(buf: Buffer) -> list[Expr]:
