@@ -224,7 +224,7 @@ class Lowering:
         self.graph = graph = rewritten.graph
         self.origin = rewritten.origin
         self.rules = [*rules, *target.rules]
-        self.plan: Plan = plan(graph, target.again)
+        self.plan: Plan = plan(graph, target.again, target.stores_indices)
         self.sizes = NamedSizes(Sizes.of(graph.symbols).variables)
         self.buffers: dict[int, Buffer] = {}
         self.params: list[Any] = []

@@ -9,6 +9,8 @@ Stored are:
   or operands read, or that a gather, a broadcast or a window reads repeatedly.  Loading it back costs about as much as
   ``CHEAP`` instructions.  A GPU's arithmetic costs less than its memory: there a value that several read, each element once, is
   computed by each of them, if that takes less memory traffic and few instructions;
+* on a CPU an index that another index picks: the check reads it, too, and two reads of which one waits for the other reach less
+  far ahead than a loop for each.  A GPU has enough threads that wait, and its checks ride along;
 * an inlined value whose expression has grown past ``LARGE`` nodes, counted as a tree: TVM's passes take time in proportion,
   even where equal parts of it are the same object;
 * an inlined value on which ``DEEP`` others stand, one read by the next: composing them takes as many calls within one another,
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -60,34 +63,36 @@ Readers: TypeAlias = dict[int, list[tuple[Value, int]]]
 """A value's ``id`` -> who reads it, as which argument."""
 
 
-def plan(graph: Graph, again: int = 0) -> Plan:
+def plan(graph: Graph, again: int = 0, stores_indices: bool = False) -> Plan:
     """Decide for a graph.
 
     Args:
         again: instructions for an element that its readers may take together to compute it, each for itself.
+        stores_indices: those that another index picks are stored.
     """
     readers: Readers = {id(v): [] for v in graph.values}
     for v in graph.values:
         for k, a in enumerate(v.args):
             readers[id(a)].append((v, k))
-    stored, cost = _stored(graph, readers, again)
+    stored, cost = _stored(graph, readers, again, stores_indices)
     checked = [v for v in graph.values if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
     checked = _distinct(checked)
     written = _reading_stored(graph, stored)
     early = tuple(v for v in checked if id(v.args[1]) not in written)
     late = tuple(v for v in checked if id(v.args[1]) in written)
-    in_place = {} if late else _in_place(graph, readers)
+    in_place = _in_place(graph, readers, late)
     nests = _joined(graph, early, late, stored, readers, [graph.outputs[k] for k in in_place])
     folded = {id(nest): v for v, nest in nests if nest is not v}
     return Plan(frozenset(stored), early, late, frozenset(id(v) for v, _ in nests), folded, in_place, cost)
 
 
-def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[int, int]]:
+def _stored(graph: Graph, readers: Readers, again: int, stores_indices: bool) -> tuple[set[int], dict[int, int]]:
     """The ids of the values with storage, and every value's cost."""
     stored = {id(v) for v in graph.outputs if not isinstance(v.op, Leaf)}
     stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
     cost: dict[int, int] = {}
     trees: dict[int, Tree] = {}
+    picked: set[int] = set()  # inlined values for which an index is followed
     for v in graph.values:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         # storing an argument keeps its expression out of this one
@@ -100,6 +105,11 @@ def _stored(graph: Graph, readers: Readers, again: int) -> tuple[set[int], dict[
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
         readings = readers[id(v)]
+        if v.op.indexing is not None or any(id(a) in picked for a in inlined):
+            picked.add(id(v))
+            if stores_indices and any(reader.op.indexing is not None and k == 1 for reader, k in readings):
+                stored.add(id(v))
+                continue
         repeated = any(reader.op.repeats(k, reader.shape, v.shape) for reader, k in readings)
         often = repeated or len(readings) > 1
         few = not repeated and len(readings) * cost[id(v)] <= again
@@ -138,16 +148,18 @@ def _is_too_much(tree: Tree) -> bool:
     return tree.total > LARGE or tree.depth > DEEP
 
 
-def _in_place(graph: Graph, readers: Readers) -> dict[int, Value]:
-    """Output number -> the input whose memory it may take over."""
+def _in_place(graph: Graph, readers: Readers, late: Iterable[Value]) -> dict[int, Value]:
+    """Output number -> the input whose memory it may take over: no check comes after it."""
     found = {}
+    order = {id(v): k for k, v in enumerate(graph.values)}
+    checked = max((order[id(v)] for v in late), default=-1)
     times = Counter(map(id, graph.outputs))
     for k, v in enumerate(graph.outputs):
         argument = v.op.in_place_argument
         base = None if argument is None else v.args[argument]
         if base is not None and isinstance(base.op, Leaf) and base.op.name == "input":
             alone = len(readers[id(base)]) == 1 and id(base) not in times
-            if alone and times[id(v)] == 1:
+            if alone and times[id(v)] == 1 and checked <= order[id(v)]:
                 found[k] = base
     return found
 

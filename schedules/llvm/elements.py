@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, ceildiv, product
+from gscompile.ir.dims import Dim, ceildiv, dim_max, dim_min, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import first_of
@@ -23,6 +23,8 @@ from gscompile.schedules.llvm.numbers import (
     MAX_PICKED_LINES,
     MIN_PICKED_LINES,
     PACKED_COLUMNS,
+    PICKED_PART,
+    WIDE_AXIS,
     packed_bytes,
 )
 from gscompile.schedules.llvm.ranges import Share, always_shared, over_box, shared_range
@@ -36,6 +38,8 @@ class PickedRows:
 
     1,024 of 4,096 columns of 4,096 rows: 7.4 ms, so 3.1.  Prefetching a whole row at once takes 9.2: more lines than a core
     can wait for.
+
+    Where rows are few, many picks are cut into parts, which threads share evenly: 500,000 of one row of 10^6 0.98 ms, 0.50.
     """
 
     name = "picked-rows"
@@ -55,9 +59,8 @@ class PickedRows:
         if T.constant_value(enough) == 0:
             return None
         rows = _PickedRows(nest, ctx, number, T.select(enough, lines, T.const(0)), LINE_BYTES // itemsize)
-        return with_check(
-            nest, with_kernels(shared_range(ctx, product(nest.shape[:-1]), nest.work, rows.share, nest=nest.name))
-        )
+        units = product(nest.shape[:-1]) * rows.parts
+        return with_check(nest, with_kernels(shared_range(ctx, units, nest.work, rows.share, nest=nest.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +79,42 @@ class _PickedRows:
     lines: Expr
     per_line: int
 
+    @property
+    def parts(self) -> Dim:
+        """Into how many the picks of a row are cut, where rows are few."""
+        few = dim_min(dim_max(WIDE_AXIS - product(self.nest.shape[:-1]), 0), 1)
+        return 1 + dim_max(ceildiv(self.nest.shape[-1], PICKED_PART) - 1, 0) * few
+
     def share(self, lo: Expr, hi: Expr) -> Stmt:
-        """The rows ``[lo, hi)``."""
-        part = map_share(self.nest)
-        return part.around(T.for_range(lo, hi, lambda r: self.row(part, r, hi), "row"))
+        """The units ``[lo, hi)``, which are parts of rows."""
+        cells, parts = map_share(self.nest), self.ctx.sizes(self.parts)
 
-    def row(self, part: Share, r: Expr, hi: Expr) -> Stmt:
+        def row(r: Expr) -> Stmt:
+            first, end = T.maximum(lo - r * parts, T.const(0)), T.minimum(hi - r * parts, parts)
+            return T.for_range(first, end, lambda part: self.row(cells, r, part), "part")
+
+        return cells.around(T.for_range(T.quotient(lo, parts), T.quotient(hi + (parts - 1), parts), row, "row"))
+
+    def row(self, cells: Share, r: Expr, part: Expr) -> Stmt:
+        """A part of a row."""
         outer, picks = self.nest.shape[:-1], self.ctx.sizes(self.nest.shape[-1])
+        parts = self.ctx.sizes(self.parts)
         c = unravel(r, outer, self.ctx.sizes)
-        later = unravel(T.minimum(r + 1, hi - 1), outer, self.ctx.sizes)
+        later = unravel(T.minimum(r + 1, self.ctx.sizes(product(outer)) - 1), outer, self.ctx.sizes)
         there, at = self.nest.loads([*later, T.const(0)])[self.number]
-
         together = self.ctx.choose(PICKED_TOGETHER)
+        blocks = T.quotient(picks + (together - 1), T.const(together))
+        each = T.quotient(blocks + (parts - 1), parts)
 
         def block(p: Expr) -> Stmt:
             begin = p * together
             line = T.address_of(there, *at[:-1], p * self.lines * self.per_line)
             end = T.minimum(begin + together, picks)
-            loop = T.for_range(begin, end, lambda i: part.cell([*c, i]), "c")
+            loop = T.for_range(begin, end, lambda i: cells.cell([*c, i]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
-        return T.for_(T.quotient(picks + (together - 1), T.const(together)), block, "block", one_copy=True)
+        first = part * each
+        return T.for_(T.minimum(each, blocks - first), lambda k: block(first + k), "block", one_copy=True)
 
 
 def picked_row(nest: MapNest) -> int | None:

@@ -150,6 +150,9 @@ Where it would take more, few elements are picked from a row, and most of its li
 of 4,096 rows: 7.4 -> 3.1 ms; all 256 lines of a row at once: 9.2.
 """
 
+PICKED_PART = 32768
+"""Elements picked from a row that are a unit of parallel work, where rows are few."""
+
 PACKED_COLUMNS = (32, 16)
 """Columns of a packed block: the first of which a block fits :func:`packed_bytes`."""
 

@@ -71,10 +71,6 @@ FUSED: dict[str, tuple[Body, Body]] = {
         ),
         lambda x, w, i, j, k: np.take_along_axis(x[i][:, [5, 0, 0, 0]], np.minimum(k, 3)[:, None].astype(int), 1),
     ),
-    "an index that was gathered": (
-        lambda b, x, w, i, j, k: b.take(x, b.take(i, k)),
-        lambda x, w, i, j, k: x[i[k]],
-    ),
     "an index by arithmetic": (
         lambda b, x, w, i, j, k: b.take(x, -1 - j),
         lambda x, w, i, j, k: x[-1 - j],
@@ -172,6 +168,16 @@ STORED: dict[str, tuple[Body, Body, list[str]]] = {
         lambda x, w, i, j, k: (lambda g: (g.sum(1), g.max(0)))(x[i] % (w * w + 1) + x[j]),
         ["add", "sum", "max"],
     ),
+    "an index that was gathered": (
+        lambda b, x, w, i, j, k: b.take(x, b.take(i, j, bounds="wrap")),
+        lambda x, w, i, j, k: x[i[j % len(i)]],
+        ["take", "take"],
+    ),
+    "what picks rows to sum, by arithmetic on what was gathered": (
+        lambda b, x, w, i, j, k: b.sum(b.take(x, -1 - b.take(j, i, bounds="wrap")) * w, 0),
+        lambda x, w, i, j, k: (x[-1 - j[i % len(i)]] * w).sum(0),
+        ["sub", "sum"],
+    ),
     "an index that was scattered": (
         lambda b, x, w, i, j, k: b.take(x, b.put(b.cast(j, "int64"), i % b.size("e"), b.cast(j, "int64"))),
         lambda x, w, i, j, k: x[last(j, i % len(i), j)],
@@ -180,7 +186,11 @@ STORED: dict[str, tuple[Body, Body, list[str]]] = {
 }
 
 
-ON_CUDA = {"what is dear and read by two nests": ["sum", "max"]}  # to compute it again takes less than memory
+ON_CUDA = {
+    "what is dear and read by two nests": ["sum", "max"],  # to compute it again takes less than memory
+    "an index that was gathered": ["take"],
+    "what picks rows to sum, by arithmetic on what was gathered": ["sum"],
+}
 
 
 def last(data: Array, index: Array, src: Array) -> Array:
@@ -241,6 +251,34 @@ def test_many_gathers_in_a_row_compile_quickly() -> None:
 
 
 # -- indices out of range ---------------------------------------------------------------------------------------------
+
+
+def test_in_place_though_an_index_is_only_known_later() -> None:
+    """An index that was gathered is stored on a CPU, and checked before what is written in place; data stays as it was."""
+    b = gs.Builder("late")
+    x, i, j = b.input("x", ("n", 2), "float32"), b.input("i", ("e",), "int64"), b.input("j", ("e",), "int64")
+    b.output(b.put(x, j, b.take(b.input("y", (5, 2), "float32"), b.take(i, j)), reduction="add"))
+    module = b.build()
+    data, y = np.zeros((4, 2), np.float32), np.arange(10, dtype=np.float32).reshape(5, 2)
+    assert module(data, np.array([4, 0, -1, 2]), np.array([0, 3, 0, -2]), y, out=data) is data
+    assert data.tolist() == [[16, 18], [0, 0], [8, 9], [4, 5]]
+    with pytest.raises(gs.BoundsError, match=r"take.* = 5 is out of range"):
+        module(data, np.array([4, 5, -1, 2]), np.array([0, 1, 0, -2]), y, out=data)
+    assert data.tolist() == [[16, 18], [0, 0], [8, 9], [4, 5]]
+
+
+def test_nothing_is_in_place_before_a_later_check() -> None:
+    """What the check is of comes after the scatter in the graph."""
+    b = gs.Builder("later")
+    x, i = b.input("x", ("n", 2), "float32"), b.input("i", ("e",), "int64")
+    b.output(b.put(x, i, 1.5, reduction="add"), b.take(b.input("y", (5, 2), "float32"), b.take(i, i)))
+    module = b.build()
+    data, out = np.zeros((4, 2), np.float32), np.empty((4, 2), np.float32)
+    with pytest.raises(gs.BoundsError):
+        module(data, np.array([1, 3, -3, 7]), np.zeros((5, 2), np.float32), out=(data, out))
+    with pytest.raises(gs.BoundsError):
+        module(data, np.array([1, 3, 0, -5]), np.zeros((5, 2), np.float32), out=(data, out))
+    assert not data.any()
 
 
 @pytest.mark.parametrize("target", TARGETS)

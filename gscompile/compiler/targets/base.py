@@ -45,6 +45,7 @@ class Target(ABC):
         variant: the attribute that says which CPU or GPU code is for.
         in_parts: a long function may call others; TVM takes kernels out of no function that is called.
         again: instructions for an element that several nests may take together rather than read it from memory.
+        stores_indices: an index that another one picks is stored rather than picked wherever it is read.
         code: the stages of the code, by name.
         facts: what schedule rules may know.
         tvm: TVM's target.
@@ -65,6 +66,7 @@ class Target(ABC):
     variant: ClassVar[str]
     in_parts: ClassVar[bool]
     again: ClassVar[int] = 0
+    stores_indices: ClassVar[bool] = False
     pipeline: ClassVar[str] = "default"  # TVM's lowering
     code: ClassVar[Mapping[str, CodeKind]]
 

@@ -26,6 +26,7 @@ class Llvm(Target):
     device_type = 1
     host_guards = True
     joins_checks = True
+    stores_indices = True
     by_driver = False
     variant = "mcpu"
     in_parts = True
