@@ -1,8 +1,8 @@
 """Where the rows of a scatter are combined, and how a point is added to its row.
 
 Totals are the output itself, scratch of a wider dtype, or a chunk's accumulator.  Where few points come to many rows, wider
-totals are made of a row when its first point comes.  A narrow row stays in registers while points that follow each other go
-to it.
+totals are made of a row when its first point comes.  A row that fits registers stays there while points that follow each other
+go to it.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class RowTotals:
     def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
         """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, nearly all have their successor's row."""
         s, zero = self.scatter, T.const(0)
-        if not self.scatter.narrow:
+        if not self.scatter.in_registers:
             return body(False)
         if (given := s.ctx.choose(RUNS)) != RUNS.default:
             return body(given == "yes")
@@ -208,12 +208,12 @@ class RowTotals:
         return first_of([(runs, lambda: self.in_runs(loop)), (True, lambda: loop(self.add_at))])
 
     def in_runs(self, loop: Callable[[Adding], Stmt]) -> Stmt:
-        """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, narrow rows staying in registers.
+        """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, short rows staying in registers.
 
         Where points that follow each other go to the same row, an addition to memory waits for the store before it.
         """
         s, width = self.scatter, self.scatter.width
-        if not self.scatter.narrow:
+        if not self.scatter.in_registers:
             return loop(self.add_at)
         axes = range(len(s.leading))
         # the row that run holds, if the first coordinate is not negative

@@ -20,7 +20,16 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.llvm.costs import Facts
-from gscompile.schedules.llvm.numbers import LOOK_PS, POINT_BLOCK, RUN_ELEMENTS, SPARSE_WIDTH, TOUCH_PS, WIDEN_PS
+from gscompile.schedules.llvm.numbers import (
+    ACCUMULATOR_REGISTERS,
+    LOOK_PS,
+    NARROW_ELEMENTS,
+    POINT_BLOCK,
+    RUN_BYTES,
+    SPARSE_WIDTH,
+    TOUCH_PS,
+    WIDEN_PS,
+)
 from gscompile.schedules.loops import by_number, nested, ravel, storage, unravel
 from gscompile.schedules.rule import Context
 
@@ -73,8 +82,14 @@ class RowScatter:
 
     @property
     def narrow(self) -> bool:
-        """Whether a row fits registers."""
-        return isinstance(self.width, int) and 0 < self.width <= RUN_ELEMENTS
+        """Whether a row is known to have few elements."""
+        return isinstance(self.width, int) and 0 < self.width <= NARROW_ELEMENTS
+
+    @property
+    def in_registers(self) -> bool:
+        """Whether a row fits vector registers, in which it can stay while points that follow each other go to it."""
+        most = min(RUN_BYTES, ACCUMULATOR_REGISTERS * self.ctx.target.vector_bytes)
+        return self.narrow or (isinstance(self.width, int) and 0 < self.width * self.acc.itemsize <= most)
 
     @property
     def facts(self) -> Facts:

@@ -13,7 +13,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.schedules.llvm.chunked import Chunked
-from gscompile.schedules.llvm.numbers import CHUNKED_ELEMENTS, POINT_BLOCK, RUN_ELEMENTS, resident_bytes
+from gscompile.schedules.llvm.numbers import CHUNKED_ELEMENTS, NARROW_ELEMENTS, POINT_BLOCK, resident_bytes
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
 from gscompile.schedules.rule import Target
@@ -83,7 +83,12 @@ def check(m: gs.Module, x: Array, i: Array, src: Array, reduction: str) -> None:
     ("way", "width"),
     [
         ("privatised", 1),  # for single elements
-        *((way, w) for way in WAYS if way != "privatised" for w in (1, 3, RUN_ELEMENTS, RUN_ELEMENTS + 1)),
+        *(
+            (way, w)
+            for way in WAYS
+            if way != "privatised"
+            for w in (1, 3, NARROW_ELEMENTS, NARROW_ELEMENTS + 1, 40, 41)
+        ),
     ],
 )
 def test_orders(way: str, width: int) -> None:
