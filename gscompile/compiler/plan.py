@@ -9,8 +9,8 @@ Stored are:
   or operands read, or that a gather, a broadcast or a window reads repeatedly.  Loading it back costs about as much as
   ``CHEAP`` instructions.  A GPU's arithmetic costs less than its memory: there a value that several read, each element once, is
   computed by each of them, if that takes less memory traffic and few instructions;
-* on a CPU an index that another index picks: the check reads it, too, and two reads of which one waits for the other reach less
-  far ahead than a loop for each.  A GPU has enough threads that wait, and its checks ride along;
+* on a CPU what a gather gives where it is an index, or an index is made of it: the check reads it, too, and two reads of which
+  one waits for the other reach less far ahead than a loop for each.  A GPU has enough threads, and its checks ride along;
 * an inlined value whose expression has grown past ``LARGE`` nodes, counted as a tree: TVM's passes take time in proportion,
   even where equal parts of it are the same object;
 * an inlined value on which ``DEEP`` others stand, one read by the next: composing them takes as many calls within one another,
@@ -68,7 +68,7 @@ def plan(graph: Graph, again: int = 0, stores_indices: bool = False) -> Plan:
 
     Args:
         again: instructions for an element that its readers may take together to compute it, each for itself.
-        stores_indices: those that another index picks are stored.
+        stores_indices: what a gather gives is stored where indices are made of it.
     """
     readers: Readers = {id(v): [] for v in graph.values}
     for v in graph.values:
@@ -92,7 +92,7 @@ def _stored(graph: Graph, readers: Readers, again: int, stores_indices: bool) ->
     stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
     cost: dict[int, int] = {}
     trees: dict[int, Tree] = {}
-    picked: set[int] = set()  # inlined values for which an index is followed
+    indices = _indices(graph, readers) if stores_indices else set()
     for v in graph.values:
         inlined = [a for a in v.args if id(a) not in stored and not isinstance(a.op, Leaf)]
         # storing an argument keeps its expression out of this one
@@ -105,11 +105,9 @@ def _stored(graph: Graph, readers: Readers, again: int, stores_indices: bool) ->
         if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
             continue
         readings = readers[id(v)]
-        if v.op.indexing is not None or any(id(a) in picked for a in inlined):
-            picked.add(id(v))
-            if stores_indices and any(reader.op.indexing is not None and k == 1 for reader, k in readings):
-                stored.add(id(v))
-                continue
+        if v.op.indexing is not None and id(v) in indices:
+            stored.add(id(v))
+            continue
         repeated = any(reader.op.repeats(k, reader.shape, v.shape) for reader, k in readings)
         often = repeated or len(readings) > 1
         few = not repeated and len(readings) * cost[id(v)] <= again
@@ -120,6 +118,17 @@ def _stored(graph: Graph, readers: Readers, again: int, stores_indices: bool) ->
         ):
             stored.add(id(v))
     return stored, cost
+
+
+def _indices(graph: Graph, readers: Readers) -> set[int]:
+    """The ids of values that are read as an index, as they are or by way of arithmetic and movement."""
+    found: set[int] = set()
+    for v in reversed(graph.values):
+        for reader, k in readers[id(v)]:
+            at = reader.op.indexing
+            if (at is not None and k == 1) or (at is None and isinstance(reader.op, Inline) and id(reader) in found):
+                found.add(id(v))
+    return found
 
 
 def _reads(v: Value, stored: set[int]) -> dict[int, int]:

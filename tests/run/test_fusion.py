@@ -176,7 +176,17 @@ STORED: dict[str, tuple[Body, Body, list[str]]] = {
     "what picks rows to sum, by arithmetic on what was gathered": (
         lambda b, x, w, i, j, k: b.sum(b.take(x, -1 - b.take(j, i, bounds="wrap")) * w, 0),
         lambda x, w, i, j, k: (x[-1 - j[i % len(i)]] * w).sum(0),
-        ["sub", "sum"],
+        ["take", "sum"],
+    ),
+    "an index that was gathered, for each column": (
+        lambda b, x, w, i, j, k: b.gather(x, b.broadcast_to(b.unsqueeze(b.take(i, j, bounds="wrap"), 1), ("e", 6)), 0),
+        lambda x, w, i, j, k: x[i[j % len(i)]],
+        ["take", "gather"],
+    ),
+    "an index that is data of a gather": (
+        lambda b, x, w, i, j, k: b.take(x, b.take(b.take(j, i, bounds="wrap"), k)),
+        lambda x, w, i, j, k: x[j[i % len(j)][0 * i]],
+        ["take", "take"],
     ),
     "an index that was scattered": (
         lambda b, x, w, i, j, k: b.take(x, b.put(b.cast(j, "int64"), i % b.size("e"), b.cast(j, "int64"))),
@@ -189,6 +199,8 @@ STORED: dict[str, tuple[Body, Body, list[str]]] = {
 ON_CUDA = {
     "what is dear and read by two nests": ["sum", "max"],  # to compute it again takes less than memory
     "an index that was gathered": ["take"],
+    "an index that was gathered, for each column": ["gather"],
+    "an index that is data of a gather": ["take"],
     "what picks rows to sum, by arithmetic on what was gathered": ["sum"],
 }
 

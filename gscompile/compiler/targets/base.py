@@ -45,7 +45,7 @@ class Target(ABC):
         variant: the attribute that says which CPU or GPU code is for.
         in_parts: a long function may call others; TVM takes kernels out of no function that is called.
         again: instructions for an element that several nests may take together rather than read it from memory.
-        stores_indices: an index that another one picks is stored rather than picked wherever it is read.
+        stores_indices: what a gather gives is stored where indices are made of it, rather than picked wherever they are read.
         code: the stages of the code, by name.
         facts: what schedule rules may know.
         tvm: TVM's target.
