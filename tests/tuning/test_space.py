@@ -75,8 +75,10 @@ def test_the_space_has_rules_ways_and_numbers() -> None:
         AUTO, "chunked", "owned-rows: index scan", "owned-rows: in order", "owner-computes"
     ]  # fmt: skip
     assert found.branches[2].estimate and found.branches[3].estimate
-    assert set(found.branches[2].free) == {"prefetch"}
+    assert set(found.branches[2].free) == {"prefetch", "runs"}
     assert all(WAY not in b.free and RULE not in b.free for b in found.branches)
+    (wide,) = space(graphs.added(width=64))  # which fit no registers
+    assert set(wide.branches[2].free) == {"prefetch"}
 
 
 def test_values_change_the_code_and_defaults_do_not() -> None:
