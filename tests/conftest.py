@@ -44,7 +44,7 @@ def slow_tests() -> list[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Slow tests are left out, but for those that the command line names, or come first; marked ``gpu`` they need one."""
+    """Slow tests are left out, but for those that the command line names; tests marked ``gpu`` are skipped without one."""
     named = [a.split("::")[0] for a in config.args if a.endswith(".py") or ".py::" in a]
     slow = [] if config.getoption("--slow") else slow_tests()
     slow += [] if config.getoption("--product") else [PRODUCT]
@@ -52,9 +52,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = {i for i in items if i.nodeid.startswith(tuple(slow)) and not _is_named(i.nodeid, named)}
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [i for i in items if i not in left_out]
-    if config.getoption("--slow"):  # first, so that at the end no worker waits for another's
-        long = tuple(slow_tests())
-        items.sort(key=lambda i: not i.nodeid.startswith(long))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
