@@ -80,8 +80,9 @@ def plan(graph: Graph, again: int = 0, stores_indices: bool = False) -> Plan:
     written = _reading_stored(graph, stored)
     early = tuple(v for v in checked if id(v.args[1]) not in written)
     late = tuple(v for v in checked if id(v.args[1]) in written)
-    in_place = _in_place(graph, readers, late)
-    nests = _joined(graph, early, late, stored, readers, [graph.outputs[k] for k in in_place])
+    order = {id(v): k for k, v in enumerate(graph.values)}
+    in_place = _in_place(graph, readers, order, late)
+    nests = _joined(order, early, late, stored, readers, [graph.outputs[k] for k in in_place])
     folded = {id(nest): v for v, nest in nests if nest is not v}
     return Plan(frozenset(stored), early, late, frozenset(id(v) for v, _ in nests), folded, in_place, cost)
 
@@ -157,10 +158,9 @@ def _is_too_much(tree: Tree) -> bool:
     return tree.total > LARGE or tree.depth > DEEP
 
 
-def _in_place(graph: Graph, readers: Readers, late: Iterable[Value]) -> dict[int, Value]:
+def _in_place(graph: Graph, readers: Readers, order: dict[int, int], late: Iterable[Value]) -> dict[int, Value]:
     """Output number -> the input whose memory it may take over: no check comes after it."""
     found = {}
-    order = {id(v): k for k, v in enumerate(graph.values)}
     checked = max((order[id(v)] for v in late), default=-1)
     times = Counter(map(id, graph.outputs))
     for k, v in enumerate(graph.outputs):
@@ -174,7 +174,7 @@ def _in_place(graph: Graph, readers: Readers, late: Iterable[Value]) -> dict[int
 
 
 def _joined(
-    graph: Graph,
+    order: dict[int, int],
     early: tuple[Value, ...],
     late: tuple[Value, ...],
     stored: set[int],
@@ -186,7 +186,6 @@ def _joined(
     The last ones, so that all run in graph order still, and none after a nest that may overwrite an input.
     """
     joined: list[tuple[Value, Value]] = []
-    order = {id(v): k for k, v in enumerate(graph.values)}
     last = min((order[id(v)] for v in in_place), default=len(order))
     waiting = [order[id(v)] for v in late]
     for v in reversed(early):

@@ -279,6 +279,21 @@ def test_in_place_though_an_index_is_only_known_later() -> None:
     assert data.tolist() == [[16, 18], [0, 0], [8, 9], [4, 5]]
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_in_place_though_an_index_is_scattered_first(target: str) -> None:
+    b = gs.Builder("late")
+    x, i, v = b.input("x", ("n", 2), "float32"), b.input("i", ("e",), "int64"), b.input("v", ("e",), "int64")
+    b.output(b.put(x, b.put(b.zeros((4,), "int64"), i, v, name="made"), 1.5, reduction="add"))
+    module = build(b, target)
+    data = np.zeros((6, 2), np.float32)
+    assert module(data, np.array([1, 2]), np.array([5, -1]), out=data) is data
+    assert data.tolist() == [[3, 3], [0, 0], [0, 0], [0, 0], [0, 0], [3, 3]]
+    for value in (6, -7, 1 << 40, -(1 << 63)):
+        with pytest.raises(gs.BoundsError, match=rf"made\[2\] = {value} is out of range"):
+            module(data, np.array([1, 2]), np.array([5, value]), out=data)
+        assert data.tolist() == [[3, 3], [0, 0], [0, 0], [0, 0], [0, 0], [3, 3]]
+
+
 def test_nothing_is_in_place_before_a_later_check() -> None:
     """What the check is of comes after the scatter in the graph."""
     b = gs.Builder("later")
