@@ -345,6 +345,7 @@ class Lowering:
             self.status,
             slot,
             self.place(slot),
+            in_memory=id(index) in self.buffers and a.map.vector_axis in (None, len(index.shape) - 1),
         )
         self.check_nests.append(nest)
         return nest

@@ -192,6 +192,7 @@ class CheckNest(Nest):
         position: where that component stands in the index tensor.
         value: the index value at a position of the index tensor.
         asked: what the statement is to find out.
+        in_memory: the index tensor is in memory, each vector's components side by side: a row-major position leads to one.
     """
 
     name: str
@@ -206,6 +207,7 @@ class CheckNest(Nest):
     slot: int
     place: Expr
     asked: Asked = Asked.ALL
+    in_memory: bool = False
 
     @property
     def work(self) -> Dim:

@@ -42,4 +42,4 @@ def copy_base(nest: ScatterNest, ctx: Context, lo: Expr, hi: Expr, unit: Dim) ->
     # through uint64, or NarrowDataType may pass an int32, for which the kernel is not declared
     nbytes = T.cast("int64", T.cast("uint64", (hi - lo) * ctx.sizes(unit * nest.dtype.itemsize)))
     copy = copy_row(T.address_of(nest.out, *first), T.address_of(source, *first), nbytes, non_temporal)
-    return T.seq(copy, store_fence())
+    return T.seq(copy, store_fence(non_temporal))

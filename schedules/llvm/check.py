@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from gscompile.ir import status
 from gscompile.ir import tir as T
+from gscompile.ir.dims import product
 from gscompile.ir.nests import Asked, CheckNest, Nest, fail, status_failed
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.llvm.ranges import Share, over_box
-from gscompile.schedules.loops import nested, ravel
+from gscompile.schedules.loops import by_number, nested, ravel
 from gscompile.schedules.rule import Context
 
 
@@ -48,13 +49,18 @@ class Flag:
 
 
 def check_all(check: CheckNest, ctx: Context) -> Stmt:
-    """Read all indices, vectorised, and report if some are out of range."""
+    """Read all indices, vectorised, and report if some are out of range.
+
+    Those in memory by one loop, whatever their axes: of rows of nine, each row took two divisions.
+    """
+
+    flat = check.in_memory and len(check.grid) > 1
 
     def share() -> Share:
         flag = Flag(check)
-        return Share(flag.test, flag.around)
+        return Share(lambda c: flag.test(by_number(c[0], check.grid)) if flat else flag.test(c), flag.around)
 
-    return over_box(ctx, check.grid, 2 * check.components, share)
+    return over_box(ctx, (product(check.grid),) if flat else check.grid, 2 * check.components, share)
 
 
 def if_valid(check: CheckNest, ctx: Context, stmt: Stmt) -> Stmt:

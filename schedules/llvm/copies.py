@@ -106,7 +106,7 @@ class _Rows:
 
         blocks = T.quotient(hi - lo + (self.together - 1), T.const(self.together))
         loop = T.for_(blocks, lambda b: T.let("begin", lo + b * self.together, block), "block", one_copy=True)
-        copy = T.seq(T.allocate(places), flag.around(loop), store_fence())
+        copy = T.seq(T.allocate(places), flag.around(loop), store_fence(self.non_temporal))
         some = None if self.nest.check is None else self.some()
         if self.nest.check is None or some is None:
             return copy
@@ -145,13 +145,7 @@ class _Rows:
     def copies(self, places: Buffer, begin: Expr, known: Expr) -> Stmt:
         """The rows of a block; ``known`` is how many of them, and of those after it, the list names."""
         nbytes, start = self.nbytes, T.address_of(self.nest.out, *(T.const(0) for _ in self.nest.shape))
-        buf, _ = self.source(self.cell(T.var("r"))).source
-        written = product(self.nest.shape) * self.nest.dtype.itemsize
-        stores = self.ctx.choose(STORES)
-        by_size = stores == STORES.default
-        non_temporal = (
-            leaves_caches(self.ctx, written, T.size_of(buf)) if by_size else T.const(stores == "non-temporal", "bool")
-        )
+        non_temporal = self.non_temporal
 
         def loop(copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
             def one(k: Expr) -> Stmt:
@@ -167,6 +161,15 @@ class _Rows:
         return T.if_(
             in_lines(start, nbytes, non_temporal), loop(lambda to, source: copy_lines(to, source, nbytes)), rows
         )
+
+    @property
+    def non_temporal(self) -> Expr:
+        """Whether rows are written past the caches."""
+        stores = self.ctx.choose(STORES)
+        if stores != STORES.default:
+            return T.const(stores == "non-temporal", "bool")
+        buf, _ = self.source(self.cell(T.var("r"))).source
+        return leaves_caches(self.ctx, product(self.nest.shape) * self.nest.dtype.itemsize, T.size_of(buf))
 
     def row(self, r: Expr, place: Expr, copy: Callable[[Expr, Expr], Stmt]) -> Stmt:
         """A row that is a copy of the one at ``place``."""

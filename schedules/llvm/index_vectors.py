@@ -153,7 +153,7 @@ class PickedByVectors:
             )
             return T.seq(T.for_(count, find, "k"), loops)
 
-        blocks = T.seq(self.blocks(lo, hi, 1, block), T.if_(large, store_fence()))
+        blocks = T.seq(self.blocks(lo, hi, 1, block), store_fence(large))
         return T.seq(T.allocate(places), T.allocate(picks), flag.around(blocks))
 
     def blocks(self, lo: Expr, hi: Expr, more: int, body: Callable[[Expr, Expr], Stmt]) -> Stmt:

@@ -285,6 +285,6 @@ def prefetch_lines(start: Expr, lines: Expr) -> Stmt:
     return T.evaluate(T.call_extern("void", "gs_prefetch_lines", start, lines))
 
 
-def store_fence() -> Stmt:
-    """Wait until non-temporal stores are visible to other threads."""
-    return T.evaluate(T.call_extern("void", "gs_store_fence"))
+def store_fence(non_temporal: Expr) -> Stmt:
+    """Wait until non-temporal stores are visible to other threads, where there were some: it waits for all others, too."""
+    return T.if_(non_temporal, T.evaluate(T.call_extern("void", "gs_store_fence")))

@@ -18,19 +18,20 @@ from typing import TypeAlias
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.index_map import Indexed, Place, Shared, Source, Window
-from gscompile.ir.nests import Nest
+from gscompile.ir.nests import CheckNest, Nest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.decisions import Decision
 from gscompile.schedules.llvm.base_copy import base_source, copy_base
+from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.costs import Facts, slabs
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import COPIED_BYTES, MIN_SCANNING_THREADS, UNITS_PER_CORE, WIDE_AXIS
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.loops import assumed, box, storage
-from gscompile.schedules.rule import Context
+from gscompile.schedules.rule import Checked, Context
 
 COUNT_BYTES = 4
 """Of a count: an int32."""
@@ -44,24 +45,27 @@ class OwnerComputes:
 
     name = "owner-computes"
 
-    def apply(self, nest: Nest, ctx: Context) -> Stmt | None:
+    def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest):
             return None
-        totals = Totals.of(nest, ctx)
+        totals, axis = Totals.of(nest, ctx), owned_axis(nest, ctx.target.cores)
         copy = shared_copy(nest, ctx, totals)
-        slabs = self.slabs(nest, ctx, totals, begun=copy is not None)
-        return slabs if copy is None else with_kernels(T.seq(copy, slabs))
+        check = nest.check if reads_once(nest, axis) else None
+        slabs = self.slabs(nest, ctx, totals, axis, check, begun=copy is not None)
+        stmt = slabs if copy is None else with_kernels(T.seq(copy, slabs))
+        return stmt if check is None else Checked(stmt)
 
-    def slabs(self, nest: ScatterNest, ctx: Context, totals: Totals, begun: bool) -> Stmt:
+    def slabs(
+        self, nest: ScatterNest, ctx: Context, totals: Totals, axis: int | None, check: CheckNest | None, begun: bool
+    ) -> Stmt:
         """The points, and where it is not ``begun`` what comes before them."""
-        axis = owned_axis(nest, ctx.target.cores)
         if axis is None:
-            return Slab(nest, ctx, totals, None, T.const(0), T.const(0), begun).statement()
+            return Slab(nest, ctx, totals, None, T.const(0), T.const(0), check, begun).statement()
         single = isinstance(nest.op.addressing.map.sources[axis], Indexed) and product(nest.window) == 1
         fewest = MIN_SCANNING_THREADS if single else 2
 
         def slab(lo: Expr, hi: Expr) -> Stmt:
-            return Slab(nest, ctx, totals, axis, lo, hi, begun).statement()
+            return Slab(nest, ctx, totals, axis, lo, hi, check, begun).statement()
 
         alone = (
             ctx.least(in_pieces(nest, ctx, axis, totals), "one thread") if product(nest.shape[:axis]) != 1 else False
@@ -121,6 +125,13 @@ def owned_axis(nest: ScatterNest, cores: int | None) -> int | None:
     return min(ranked)[2] if ranked else None
 
 
+def reads_once(nest: ScatterNest, axis: int | None) -> bool:
+    """Whether threads that own slabs on an axis read each index once between them, so that they may test it, too."""
+    layout = nest.op.addressing.map.layout
+    outer = all(kind == "index" for kind, _ in layout[: _last_grid(layout) + 1])
+    return outer and (axis is None or isinstance(nest.op.addressing.map.sources[axis], Shared))
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Where partial results live.
@@ -177,6 +188,7 @@ class Slab:
     """The cells whose coordinate on ``axis`` is in ``[lo, hi)``; all cells where ``axis`` is None.
 
     Attributes:
+        check: of the indices that it reads.
         begun: whether they hold base already.
     """
 
@@ -186,6 +198,7 @@ class Slab:
     axis: int | None
     lo: Expr
     hi: Expr
+    check: CheckNest | None
     begun: bool
 
     @property
@@ -195,9 +208,10 @@ class Slab:
 
     def statement(self) -> Stmt:
         """Everything about these cells."""
-        points = PointLoops(self, _last_grid(self.nest.op.addressing.map.layout))
+        flag = Flag(self.check)
+        points = PointLoops(self, _last_grid(self.nest.op.addressing.map.layout), flag)
         begin = None if self.begun else self.begin()
-        return T.seq(begin, self.clear(), points.loops(0, {}), self.settle())
+        return T.seq(begin, self.clear(), flag.around(points.loops(0, {})), self.settle())
 
     def cells(self, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """Loops over the slab of a tensor that has the output's axes."""
@@ -248,10 +262,12 @@ class PointLoops:
 
     Attributes:
         last_grid: the innermost of the points' axes that is one of the grid; windows inside it share one index vector.
+        flag: whether an index is out of range.
     """
 
     slab: Slab
     last_grid: int
+    flag: Flag
 
     def loops(self, k: int, at: Position) -> Stmt:
         """Loops from the k-th axis of the points on."""
@@ -278,7 +294,7 @@ class PointLoops:
         nest = self.slab.nest
         grid = [at["index", j] for j in nest.op.addressing.map.grid_axes]
         starts, ok = nest.starts(grid)
-        return T.lets("start", starts, lambda names: self.taken(at, grid, names, ok))
+        return T.seq(self.flag.test(grid), T.lets("start", starts, lambda names: self.taken(at, grid, names, ok)))
 
     def taken(self, at: Position, grid: list[Expr], starts: list[Expr], ok: Expr | None) -> Stmt:
         """The slice that begins at ``starts``, if it is not dropped and may be in the slab."""
