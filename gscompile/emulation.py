@@ -51,7 +51,8 @@ class EmulatedCuda(Cuda):
         backward = bool(attributes.get("backward", False))
         cuda = Cuda.of({"kind": "cuda", "arch": attributes["arch"]})
         facts = replace(cuda.facts, index_bits=64 if attributes.get("wide") else 32, cooperative=False)
-        return cls(facts, cuda.tvm, resolve("llvm"), backward)
+        # what LLVM would make faster is run once, and takes it longer to read
+        return cls(facts, cuda.tvm, resolve({"kind": "llvm", "opt-level": 0}), backward)
 
     @property
     def runner(self) -> Runner:
