@@ -27,6 +27,8 @@ from tests.oracle import Array, assert_same
 
 Call = Callable[..., Any]
 PATHS = ("llvm", "cuda", "reference")
+UNOPTIMISED = {"kind": "llvm", "opt-level": 0}
+"""What TVM compiles tests' own functions for: LLVM would take longer to make them faster than they run."""
 
 
 class NumpyOps:
@@ -300,7 +302,7 @@ def reference(graph: Any) -> Call:
 def compiled(function: Any) -> Any:
     """A PrimFunc compiled by TVM as it comes; its CSE fails on equal constants in several nests."""
     with tvm.transform.PassContext(config={"tirx.disable_cse_tir": True}):
-        return tvm.compile(tvm.IRModule({"main": function}), target="llvm")["main"]
+        return tvm.compile(tvm.IRModule({"main": function}), target=UNOPTIMISED)["main"]
 
 
 def stored(a: Array) -> Any:

@@ -73,8 +73,8 @@ def array(t: Any) -> Array:
 
 
 def program(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[Array]]:
-    """A TE program as a user of TVM compiles it; called with the inputs and with the shapes of the outputs."""
-    function = tvm.compile(te.create_prim_func([*inputs, *outputs]), target="llvm")
+    """A TE program as TVM compiles it, but for LLVM's optimiser; called with the inputs and with the shapes of the outputs."""
+    function = tvm.compile(te.create_prim_func([*inputs, *outputs]), target=paths.UNOPTIMISED)
 
     def call(given: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         tensors = [tensor(a) for a in given]
