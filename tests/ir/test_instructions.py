@@ -101,17 +101,3 @@ def test_64_bit_maxima_of_rows_use_no_masked_stores(dtype: str, rows: int) -> No
 
     made = asm(maxima, "avx2")
     assert "vpcmpgtq" in made and not re.search(r"vp?maskmov", made)
-
-
-@pytest.mark.parametrize("target", ["avx2", "avx512"])
-def test_minima_of_points_are_selected(target: str) -> None:
-    """A branch on which of two is less is mispredicted for points in no order: they took two to three times as long."""
-
-    def minima(b: gs.Builder) -> gs.Value:
-        x, i = b.input("x", (152, 12, 43), "float16"), b.input("i", (8000, 12, 43), "int64")
-        return b.scatter(x, i, b.input("s", (8000, 12, 43), "float16"), reduction="min")
-
-    loop = hottest(asm(minima, target), "^cmov")
-    points = loop.count(r"^movw\s+%\w+, .*\(")
-    assert points >= 1
-    assert loop.count("^cmov") >= 4 * points, loop.instructions  # two bring the index into range, two pick

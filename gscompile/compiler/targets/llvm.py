@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,9 +16,6 @@ from gscompile.runtime.devices import HOST, Runner
 from gscompile.schedules import Rule
 from gscompile.schedules import Target as Facts
 from gscompile.schedules.llvm import RULES
-
-STAYS_SELECT = "-x86-cmov-converter:bool=0"
-"""An option of LLVM for x86, which would make branches of selects in loops: minima of points at random mispredict them."""
 
 
 class Llvm(Target):
@@ -50,11 +46,8 @@ class Llvm(Target):
             given["mcpu"] = T.host_cpu()
             if features := host_features():
                 given["mattr"] = [*features, *given.get("mattr", [])]  # what is given comes last, and counts
-        machine = architecture(str(given.get("mtriple") or platform.machine().lower()))
-        if machine.startswith("wasm"):
+        if architecture(str(given.get("mtriple", ""))).startswith("wasm"):
             given.setdefault("vector-width", 128)  # what TVM takes, with a warning each time
-        if machine in ("x86_64", "i386"):
-            given["cl-opt"] = [STAYS_SELECT]
         cpu = str(given.get("mcpu", "generic"))
         if "mcpu" in given:
             triple = {k: v for k, v in given.items() if k in ("kind", "mtriple")}
