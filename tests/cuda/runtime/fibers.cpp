@@ -3,6 +3,7 @@
 // A fiber runs threads to their end, one after the other; a thread that has to wait keeps its fiber, and another fiber takes the
 // threads that are left.  A kernel without barriers thus costs a call for each thread.
 
+#include "memory.h"
 #include "runtime.h"
 
 #include <link.h>
@@ -160,6 +161,7 @@ static void fiber_main() {
       enter(&t);
       segment_begins();
       body(body_argument);
+      resolve_suspect();  // here, where it may fail: after the block there is no fiber to leave
       t.exited = true;
       thread_exits(t);
     }

@@ -118,7 +118,6 @@ void segment_begins() {
   new_segment();
 }
 void block_ends() {
-  resolve_suspect();
   if (counting) count_block_ends();
 }
 void launch_ends() {
