@@ -44,6 +44,7 @@ class EmulatedCuda(Cuda):
     alignment = 0
     by_driver = False
     in_parts = True
+    by_segment = False  # threads of a block would have to wait for each other
     code = HOST_CODE
 
     @classmethod

@@ -214,12 +214,14 @@ def cells() -> Iterator[gs.Builder]:
 
 
 def rows() -> Iterator[gs.Builder]:
-    """What whole rows of several sectors are combined by: points that are promised to be sorted, and bags."""
+    """What whole rows of several sectors are combined by: points that are promised to be sorted, segments of them, and bags."""
     for dtype in ("int64", "float16", "float32"):
         b = gs.Builder(f"rows_{dtype}")
         x, i, v = b.input("x", ("n", 32), dtype), b.input("i", ("k",), "int64"), b.input("v", ("k", 32), dtype)
         b.output(*(b.put(x, i, v, reduction=r, sorted=True) for r in ("add", "max")))
         b.output(b.sum(b.take(x, b.input("bags", ("m", 50), "int32")), 1))
+        y, j = b.input("y", (500, 32), dtype), b.input("j", (500,), "int64")
+        b.output(b.maximum(y, b.take(b.put(b.zeros((70, 32), dtype), j, y, reduction="add", sorted=True), j)))
         yield b
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from gscompile.compiler.parts import NESTS, Parts
 from gscompile.compiler.plan import Plan, plan
+from gscompile.compiler.segments import Segments
 from gscompile.compiler.targets import Target
 from gscompile.errors import ArgumentError
 from gscompile.ir import status
@@ -30,6 +31,8 @@ from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, from_json, product, 
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
+from gscompile.ir.ops.scatter import Scatter
+from gscompile.ir.ops.scattering import SegmentFold, SegmentsNest, SegmentStep
 from gscompile.ir.pairs import without_complex
 from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
@@ -224,7 +227,7 @@ class Lowering:
         self.graph = graph = rewritten.graph
         self.origin = rewritten.origin
         self.rules = [*rules, *target.rules]
-        self.plan: Plan = plan(graph, target.again, target.stores_indices)
+        self.plan: Plan = plan(graph, target.again, target.stores_indices, target.by_segment and not deterministic)
         self.sizes = NamedSizes(Sizes.of(graph.symbols).variables)
         self.buffers: dict[int, Buffer] = {}
         self.params: list[Any] = []
@@ -330,6 +333,9 @@ class Lowering:
         """The index check of a gather or scatter."""
         a, data, index = value.op.indexing, value.args[0], value.args[1]
         assert a is not None
+        known = next((nest for v, nest in zip(self.checks, self.check_nests, strict=True) if v is value), None)
+        if known is not None:  # of nests of which a call runs one
+            return known
         element = self.element(index)
         slot = len(self.checks)
         self.checks.append(value)
@@ -436,6 +442,76 @@ class Lowering:
             MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, grid, readable)
         )
 
+    def segments(self, group: Segments, written: dict[int, Buffer]) -> None:
+        """The nest of folds over segments and of what becomes of the points."""
+        last, folds = group.last, group.folds
+        out, (_, index, points) = self.storage(last), folds[0].args
+        a, data = folds[0].op.indexing, folds[0].shape
+        assert a is not None
+        steps = [v for v in group.inside if id(v) in self.plan.stored]
+        totals: list[list[Buffer]] = [[] for _ in folds]
+        for v, k in group.gathers():
+            totals[k].append(self.stand_in(v))
+        self.buffers |= {id(v): self.stand_in(v) for v in steps}
+
+        def apart() -> Stmt:
+            """The nests of a graph without the group."""
+            body, launches, work, self.body = self.body, self.launches, self.work, []
+            forget()
+            for v in group.values:
+                if id(v) in self.plan.apart:
+                    self.stored(v, written)
+            self.copy(last, out)
+            stmt, self.body, self.launches, self.work = T.seq(*self.body), body, launches, work
+            return stmt
+
+        def forget() -> None:
+            for v in (*group.values, last):
+                self.buffers.pop(id(v), None)
+
+        def fold(v: Value) -> SegmentFold:
+            base, _, src = map(self.element, v.args)
+            assert isinstance(v.op, Scatter)
+            zeros = [T.const(0) for _ in data]
+            return SegmentFold(v.op, v.dtype, base(*zeros), lambda c: src(*c), group.needs(v.args[2], steps))
+
+        def step(v: Value) -> SegmentStep:
+            return SegmentStep(self.buffers[id(v)], lambda c: self.element(v).compute(c))
+
+        def result(c: Coords) -> Expr:
+            element = self.element(last)
+            return element(*c) if id(last) in self.buffers else element.compute(c)
+
+        checked = self.plan.folded.get(id(last))
+        self.emit(
+            SegmentsNest(
+                name=last.name,
+                shape=points.shape,
+                dtype=last.dtype,
+                out=out,
+                own=a.map.layout.index(("index", a.map.own_axes[0])),
+                segments=product(data[k] for k in a.map.indexed_axes),
+                starts=lambda c: a.starts(self.element(index), a.split(c)[0], data, self.sizes, When.BEFORE)[0],
+                folds=tuple(map(fold, folds)),
+                totals=tuple(map(tuple, totals)),
+                steps=tuple(map(step, steps)),
+                element=result,
+                needs=group.needs(last, steps),
+                cost=sum(self.plan.cost[id(v)] for v in (*(f.args[2] for f in folds), last)),
+                grid=lambda c: a.split(c)[0],
+                apart=apart,
+                check=None if checked is None else self.taken_over(checked),
+            )
+        )
+        forget()
+        self.buffers[id(last)] = written[id(last)] = out
+
+    def stand_in(self, value: Value) -> Buffer:
+        """A buffer that a value is loaded from, for a rule to put something in place of the loads."""
+        shape = self.sizes.shape(value.shape) or (T.const(1),)
+        buf = T.buffer(value.name, shape, value.dtype.tir, align=value.dtype.itemsize)
+        return self.buffers.setdefault(id(value), buf)
+
     # -- the function
 
     def run(self) -> Lowered:
@@ -445,10 +521,13 @@ class Lowering:
                 self.emit(self.check(v))
         late = {id(v) for v in self.plan.late}
         written: dict[int, Buffer] = {}
+        grouped = {id(v) for g in self.plan.segments.values() for v in g.values}
         for v in graph.values:
             if id(v) in late:
                 self.emit(self.check(v))
-            if id(v) in self.plan.stored and id(v) not in written:
+            if id(v) in self.plan.segments:
+                self.segments(self.plan.segments[id(v)], written)
+            elif id(v) in self.plan.stored and id(v) not in written and id(v) not in grouped:
                 self.stored(v, written)
         for k, v in enumerate(graph.outputs):
             if written.get(id(v)) is not self.outs[k]:  # an input, a constant, or an output named twice

@@ -11,6 +11,8 @@ Stored are:
   computed by each of them, if that takes less memory traffic and few instructions;
 * on a CPU what a gather gives where it is an index, or an index is made of it: the check reads it, too, and two reads of which
   one waits for the other reach less far ahead than a loop for each.  A GPU has enough threads, and its checks ride along;
+* what a group of folds over segments makes of its points (:mod:`gscompile.compiler.segments`), and nothing inside of it, where
+  the target has nests of several stages;
 * an inlined value whose expression has grown past ``LARGE`` nodes, counted as a tree: TVM's passes take time in proportion,
   even where equal parts of it are the same object;
 * an inlined value on which ``DEEP`` others stand, one read by the next: composing them takes as many calls within one another,
@@ -27,6 +29,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from gscompile.compiler.segments import Segments, find_segments
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.ops.base import Inline, Leaf, Stored, Tree
 
@@ -48,6 +51,9 @@ class Plan:
         joined: ids of those early ones whose indices the nest that reads them may check itself.
         folded: id of a fold -> the gather whose indices its nest may check.
         in_place: output number -> the input whose memory it may take over.
+        segments: id of a value -> the group whose last it is, which one nest computes; values of it that have storage have it
+            there, one point's at a time.
+        apart: as ``stored``, where groups are taken apart.
     """
 
     stored: frozenset[int]
@@ -57,24 +63,30 @@ class Plan:
     folded: dict[int, Value]
     in_place: dict[int, Value]
     cost: dict[int, int]
+    segments: dict[int, Segments]
+    apart: frozenset[int]
 
 
 Readers: TypeAlias = dict[int, list[tuple[Value, int]]]
 """A value's ``id`` -> who reads it, as which argument."""
 
 
-def plan(graph: Graph, again: int = 0, stores_indices: bool = False) -> Plan:
+def plan(graph: Graph, again: int = 0, stores_indices: bool = False, by_segment: bool = False) -> Plan:
     """Decide for a graph.
 
     Args:
         again: instructions for an element that its readers may take together to compute it, each for itself.
         stores_indices: what a gather gives is stored where indices are made of it.
+        by_segment: one nest may compute a group of folds over segments.
     """
     readers: Readers = {id(v): [] for v in graph.values}
     for v in graph.values:
         for k, a in enumerate(v.args):
             readers[id(a)].append((v, k))
-    stored, cost = _stored(graph, readers, again, stores_indices)
+    groups = find_segments(graph, readers) if by_segment else []
+    stored, cost = _stored(graph, readers, again, stores_indices, groups)
+    apart = _stored(graph, readers, again, stores_indices, [])[0] if groups else stored
+    nest_of = {id(fold): g.last for g in groups for fold in g.folds}
     checked = [v for v in graph.values if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
     checked = _distinct(checked)
     written = _reading_stored(graph, stored)
@@ -82,15 +94,21 @@ def plan(graph: Graph, again: int = 0, stores_indices: bool = False) -> Plan:
     late = tuple(v for v in checked if id(v.args[1]) in written)
     order = {id(v): k for k, v in enumerate(graph.values)}
     in_place = _in_place(graph, readers, order, late)
-    nests = _joined(order, early, late, stored, readers, [graph.outputs[k] for k in in_place])
+    nests = _joined(order, early, late, stored, readers, [graph.outputs[k] for k in in_place], nest_of)
     folded = {id(nest): v for v, nest in nests if nest is not v}
-    return Plan(frozenset(stored), early, late, frozenset(id(v) for v, _ in nests), folded, in_place, cost)
+    segments = {id(g.last): g for g in groups}
+    joined = frozenset(id(v) for v, _ in nests)
+    return Plan(frozenset(stored), early, late, joined, folded, in_place, cost, segments, frozenset(apart))
 
 
-def _stored(graph: Graph, readers: Readers, again: int, stores_indices: bool) -> tuple[set[int], dict[int, int]]:
+def _stored(
+    graph: Graph, readers: Readers, again: int, stores_indices: bool, groups: list[Segments]
+) -> tuple[set[int], dict[int, int]]:
     """The ids of the values with storage, and every value's cost."""
     stored = {id(v) for v in graph.outputs if not isinstance(v.op, Leaf)}
     stored |= {id(v) for v in graph.values if isinstance(v.op, Stored)}
+    stored |= {id(g.last) for g in groups}
+    inside = {id(v) for g in groups for v in g.inside}
     cost: dict[int, int] = {}
     trees: dict[int, Tree] = {}
     indices = _indices(graph, readers) if stores_indices else set()
@@ -103,7 +121,7 @@ def _stored(graph: Graph, readers: Readers, again: int, stores_indices: bool) ->
             inlined = [a for a in inlined if a is not biggest]
         trees[id(v)] = _tree(v, inlined, trees)
         cost[id(v)] = v.op.cost + sum(cost[id(a)] for a in inlined)
-        if id(v) in stored or not isinstance(v.op, Inline) or not v.args:
+        if id(v) in stored or id(v) in inside or not isinstance(v.op, Inline) or not v.args:
             continue
         readings = readers[id(v)]
         if v.op.indexing is not None and id(v) in indices:
@@ -180,6 +198,7 @@ def _joined(
     stored: set[int],
     readers: Readers,
     in_place: list[Value],
+    nest_of: dict[int, Value],
 ) -> list[tuple[Value, Value]]:
     """The checks that may wait until a nest runs that reads every index itself, with the value that this nest is of.
 
@@ -189,7 +208,7 @@ def _joined(
     last = min((order[id(v)] for v in in_place), default=len(order))
     waiting = [order[id(v)] for v in late]
     for v in reversed(early):
-        nest = v if id(v) in stored else _fold_of(v, stored, readers)
+        nest = nest_of.get(id(v), v) if id(v) in stored else _fold_of(v, stored, readers)
         if nest is None or order[id(nest)] > last or v.op.lanes > 1:
             break
         after = bisect_right(waiting, order[id(v)])

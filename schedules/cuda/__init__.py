@@ -12,6 +12,7 @@ from gscompile.schedules.cuda.reduce import Columns, Folds, Rows
 from gscompile.schedules.cuda.rows import SerialRows
 from gscompile.schedules.cuda.scan import Scans
 from gscompile.schedules.cuda.scatter import Atomics, Direct
+from gscompile.schedules.cuda.segments import Segments
 from gscompile.schedules.cuda.sorted_elements import SortedElements
 from gscompile.schedules.cuda.sorted_rows import SortedRows
 from gscompile.schedules.rule import Rule
@@ -27,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     Folds(),
     Scans(),
     SerialRows(),
+    Segments(),
     Direct(),
     LastWriter(),
     Ordered(),

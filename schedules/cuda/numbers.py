@@ -55,6 +55,15 @@ ORDERED_THREADS = 16384
 ORDERED_RANGES = 64
 """Ranges of an indexed axis, where the number of columns is known at run time only."""
 
+SEGMENT_THREADS = 1024
+"""Threads of a block that takes the segments that begin among so many points; half of it for values of 8 bytes."""
+
+SEGMENT_STEPS = 16
+"""Points of a segment for each of the few lanes that take it; a block takes longer ones, but none of up to 64 points."""
+
+SEGMENT_POINTS = 16384
+"""Points of a segment on average up to which a block takes one: reading them thrice is 4 * 3 round trips to memory."""
+
 SCAN_BLOCK = 256
 """Steps of a scan that one thread takes."""
 

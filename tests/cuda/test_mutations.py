@@ -17,6 +17,7 @@ from tests.cuda.counters import counted
 pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
 
 N, K, F = 251, 450, 8
+SEGMENTED = 2600  # two steps find the end of the last segment
 LONG = 1281  # the last one is alone in its stretch of 128
 
 
@@ -52,6 +53,12 @@ def sorted_rows(b: gs.Builder) -> gs.Value:
     return b.put(x, i, v, reduction="add", sorted=True)
 
 
+def segments(b: gs.Builder) -> gs.Value:
+    """What is left of the points of three segments, of which two are shorter than a block's points, without their mean."""
+    x, i = b.input("x", (SEGMENTED, F), "float32"), b.input("i", (SEGMENTED,), "int64")
+    return x - b.take(b.put(b.zeros((N, F)), i, x, reduction="mean", sorted=True), i)
+
+
 def bags(b: gs.Builder) -> gs.Value:
     return b.sum(b.take(b.input("x", ("n", 64), "float32"), b.input("i", ("c", 50), "int64")), 1)
 
@@ -78,6 +85,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "rows": rows,
     "sorted_elements": sorted_elements,
     "sorted_rows": sorted_rows,
+    "segments": segments,
     "bags": bags,
 }
 
@@ -95,6 +103,8 @@ def arrays(name: str, inputs: Any) -> dict[str, Any]:
     if name.startswith("sorted"):
         found["i"][K // 3 : K] = found["i"][0]  # many in one cell
         found["i"].sort()
+    if name == "segments":
+        found["i"] = np.repeat(np.arange(N), np.r_[np.full(N - 3, 2), 150, 604, SEGMENTED - 2 * (N - 3) - 754])
     if name == "sorted_elements":
         found["i"][:-1][rng.random(LONG - 1) < 0.2] = N  # dropped
         found["v"][-1] = 1

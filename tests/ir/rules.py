@@ -106,6 +106,24 @@ FOLDS: dict[str, tuple[Sequence[str], Callable[..., gs.Value]]] = {
 }
 
 
+def _normalised(*row: int) -> Callable[..., gs.Value]:
+    """Points without the total of their segment."""
+
+    def declare(b: gs.Builder, dtype: str, reduction: str, bounds: str, n: Any, k: Any) -> gs.Value:
+        x, i = b.input("x", (k, *row), dtype), b.input("i", (k,), "int64")
+        total = b.put(b.zeros((3000, *row), dtype), i, x, reduction=reduction, bounds=bounds, sorted=True)
+        return x - b.take(total, i, bounds=bounds)
+
+    return declare
+
+
+SEGMENTS: tuple[tuple[str, Callable[..., gs.Value]], ...] = (
+    ("add", _normalised()),
+    ("max", _normalised(8)),
+    ("mean", _normalised(20)),
+)
+
+
 def cases() -> Iterator[Case]:
     """The cases."""
     kinds, turn = ("symbolic", "static"), count()
@@ -121,6 +139,10 @@ def cases() -> Iterator[Case]:
             for d, dtype in enumerate(dtypes):
                 kind = "symbolic" if rule == "privatised" else kinds[(r + d) % 2]
                 yield _case(rule, (dtype, reduction, BOUNDS[(r + 2 * d) % len(BOUNDS)]), kind, declare)
+    for r, (reduction, declare) in enumerate(SEGMENTS):
+        for d, dtype in enumerate(("float32", "float16", "float64", "int64", "int8")):
+            bounds = [p for p in BOUNDS if p != "fill"][(r + d) % 4]
+            yield _case("segments", (dtype, reduction, bounds), kinds[(r + d) % 2], declare)
     for rule, (reductions, declare) in FOLDS.items():
         for r, reduction in enumerate(reductions):
             for d, dtype in enumerate(("float32", "float16", "int64")):

@@ -42,6 +42,14 @@ def message_passing(b: gs.Builder) -> gs.Value:
     return b.put(b.zeros(("n", 8)), dst, b.take(x, src, bounds="trust") * w, reduction="add", bounds="trust")
 
 
+def segment_softmax(b: gs.Builder) -> gs.Value:
+    """Of sorted segments: both folds and the quotients are one kernel for cuda."""
+    x, i = b.input("x", (3000, 8), "float32"), b.input("i", (3000,), "int64")
+    most = b.put(b.full((70, 8), float("-inf"), "float32"), i, x, reduction="max", sorted=True)
+    power = b.exp(x - b.take(most, i))
+    return power / b.take(b.put(b.zeros((70, 8)), i, power, reduction="add", sorted=True), i)
+
+
 GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "take_rows": lambda b: b.take(table(b), index(b, "k")),
     "take_fill": lambda b: b.take(table(b, 9, 5), index(b, 7), bounds="fill", fill=-1.0),
@@ -59,6 +67,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "sorted_sums": lambda b: b.put(
         b.input("x", ("n",), "float32"), index(b, "k"), source(b, "k"), reduction="add", bounds="fill", sorted=True
     ),
+    "segment_softmax": segment_softmax,
     "message_passing": message_passing,
     "sum_rows": lambda b: b.sum(table(b), 1),
     "bags": lambda b: b.sum(b.take(table(b, width=64), index(b, "k", 20)), 1),

@@ -342,6 +342,7 @@ COOPERATIVE = {
     "bags",
     "fold-rows",
     "privatised",
+    "segments",
     "sorted-elements",
 }  # threads that wait for each other: run by tests/cuda, which copies indices before a kernel
 SHORT = {  # what was a segmentation fault within a second, and what sorts

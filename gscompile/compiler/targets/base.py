@@ -46,6 +46,7 @@ class Target(ABC):
         in_parts: a long function may call others; TVM takes kernels out of no function that is called.
         again: instructions for an element that several nests may take together rather than read it from memory.
         stores_indices: what a gather gives is stored where indices are made of it, rather than picked wherever they are read.
+        by_segment: it has a rule for groups of folds over segments, see :mod:`gscompile.compiler.segments`.
         code: the stages of the code, by name.
         facts: what schedule rules may know.
         tvm: TVM's target.
@@ -67,6 +68,7 @@ class Target(ABC):
     in_parts: ClassVar[bool]
     again: ClassVar[int] = 0
     stores_indices: ClassVar[bool] = False
+    by_segment: ClassVar[bool] = False
     pipeline: ClassVar[str] = "default"  # TVM's lowering
     code: ClassVar[Mapping[str, CodeKind]]
 

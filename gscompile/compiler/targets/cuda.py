@@ -44,6 +44,7 @@ class Cuda(Target):
     by_driver = True
     variant = "arch"
     in_parts = False
+    by_segment = True
     again = 64  # 12 bytes of memory, what storing and reading it twice takes, are 80 on an H200
     pipeline = T.CUDA_PIPELINE
     code: ClassVar[Mapping[str, CodeKind]] = {

@@ -153,3 +153,81 @@ class ScatterNest(Nest):
             return {}
         sources = enumerate(self.op.addressing.map.sources)
         return {a: s.window for a, s in sources if isinstance(s, Window) and self.window[s.window] == self.shape[a]}
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFold:
+    """One of the folds of a :class:`SegmentsNest`.
+
+    Attributes:
+        base: what each segment's total begins with.
+        src: a point -> the value that it brings.
+        needs: the numbers of those of :attr:`SegmentsNest.steps` that it reads.
+    """
+
+    op: Scattering
+    dtype: DType
+    base: Expr
+    src: Callable[[Coords], Expr]
+    needs: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentStep:
+    """A value of each point on the way to others, which would be too long an expression without.
+
+    Attributes:
+        stands: a buffer whose loads, at a point, stand for it.
+        element: a point -> the value.
+    """
+
+    stands: Buffer
+    element: Callable[[Coords], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentsNest(Nest):
+    """``out[p] = element(p)`` of all points, made of totals of the points of the segment that p is in.
+
+    Points that follow each other on axis ``own`` and have the same start are a segment: its first fold is done before the second
+    one, which may read the total of the first, and so on.
+
+    Attributes:
+        shape: extents of the points.
+        own: the axis of the points on which segments lie; the axes before it are shared, those after it windows.
+        segments: how many there are for each position on the shared axes.
+        starts: a point -> what is the same for the points of a segment.
+        folds: in order.
+        totals: the buffers whose loads, at a point, stand for the total of its segment: those of each fold.
+        steps: in order.
+        element: a point -> what is stored.
+        needs: the numbers of those of ``steps`` that it reads.
+        cost: rough scalar instructions per point.
+        grid: a point -> the grid position of its index.
+        apart: the same by several nests, one for each fold, as a statement.
+    """
+
+    name: str
+    shape: Shape
+    dtype: DType
+    out: Buffer
+    own: int
+    segments: Dim
+    starts: Callable[[Coords], list[Expr]]
+    folds: tuple[SegmentFold, ...]
+    totals: tuple[tuple[Buffer, ...], ...]
+    steps: tuple[SegmentStep, ...]
+    element: Callable[[Coords], Expr]
+    needs: Sequence[int]
+    cost: int
+    grid: Callable[[Coords], list[Expr]]
+    apart: Callable[[], Stmt]
+    check: CheckNest | None = None
+
+    @property
+    def work(self) -> Dim:
+        return self.reads * max(self.cost, 1)
+
+    @property
+    def reads(self) -> Dim:
+        return product(self.shape)

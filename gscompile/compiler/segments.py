@@ -1,0 +1,142 @@
+"""Values that are computed together, segment by segment: folds of the points of each, and what becomes of the points by them.
+
+In ``exp(x - max[i]) / sum[i]``, where i is sorted, max and sum are scatters that nothing but ``take(.., i)`` reads.  The points
+of a segment follow each other, so that one nest can fold them as often as it takes, and write what they become.  A group is all
+that stands between the first of these folds and the only value of it that others read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gscompile.ir.bounds import Bounds
+from gscompile.ir.graph import Graph, Value
+from gscompile.ir.ops.gather import Gather
+from gscompile.ir.ops.movement import Full
+from gscompile.ir.ops.scatter import Scatter
+
+Readers = Mapping[int, Sequence[tuple[Value, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """A group.
+
+    Attributes:
+        values: those that only the group reads, in graph order: scatters, gathers of what these give, and what is made of that.
+        last: what is stored: the value that others read.
+    """
+
+    values: tuple[Value, ...]
+    last: Value
+
+    @property
+    def folds(self) -> list[Value]:
+        """The scatters."""
+        return [v for v in self.values if isinstance(v.op, Scatter)]
+
+    @property
+    def inside(self) -> list[Value]:
+        """The other values that only the group reads."""
+        return [v for v in self.values if not isinstance(v.op, Scatter)]
+
+    def gathers(self) -> list[tuple[Value, int]]:
+        """The values that are a fold's, each at its point, with the number of that fold."""
+        number = {id(v): k for k, v in enumerate(self.folds)}
+        found = [*self.inside, self.last]
+        return [(v, number[id(v.args[0])]) for v in found if v.args and id(v.args[0]) in number]
+
+    def needs(self, value: Value, some: Sequence[Value]) -> list[int]:
+        """The numbers of those of some values of the group that a value is made of, or is."""
+        mine, found, todo = {id(v) for v in self.inside}, set(), [value]
+        while todo:
+            v = todo.pop()
+            if id(v) not in found:
+                found.add(id(v))
+                todo += [a for a in v.args if id(a) in mine]
+        return [k for k, v in enumerate(some) if id(v) in found]
+
+
+def find_segments(graph: Graph, readers: Readers) -> list[Segments]:
+    """The groups of a graph; no value is in two."""
+    outputs = Counter(map(id, graph.outputs))
+    groups: list[_Growing] = []
+    current: dict[Hashable, _Growing] = {}
+    of: dict[int, _Growing] = {}
+    for v in graph.values:
+        members = {id(of[id(a)]): of[id(a)] for a in v.args if id(a) in of}
+        group = next(iter(members.values()), None)
+        if key := _folds(v, readers[id(v)], outputs):
+            if group is None:
+                group = current.get(key)
+                if group is None or group.is_over(outputs):
+                    group = current[key] = _Growing(key, v.args[2])
+                    groups.append(group)
+            if group.key != key or id(v.args[0]) in of:
+                continue
+        elif group is None or len(members) > 1 or not group.takes(v):
+            continue
+        of[id(v)] = group
+        group.add(v, len(readers[id(v)]) + outputs[id(v)])
+    found = [g.found for g in groups if g.found is not None]
+    return [g for g in found if len(g.folds) > 1 or outputs[id(g.last)]]
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A group as values are added.
+
+    Attributes:
+        key: what its folds have in common.
+        points: a value of the points' shape.
+        open: id of a value -> how often it is read by what is not in the group so far.
+        found: the largest group so far of which others read one value only.
+    """
+
+    key: Hashable
+    points: Value
+    values: list[Value] = field(default_factory=list)
+    open: dict[int, int] = field(default_factory=dict)
+    found: Segments | None = None
+
+    def takes(self, v: Value) -> bool:
+        """Whether a value that reads some of the group can be in it: its points are made of theirs, one by one."""
+        is_total = isinstance(v.op, Gather) and any(v.args[0] is f for f in self.values)
+        return (is_total or v.op.elementwise) and v.shape == self.points.shape
+
+    def add(self, v: Value, readings: int) -> None:
+        for a in v.args:
+            if id(a) in self.open:
+                self.open[id(a)] -= 1
+                if not self.open[id(a)]:
+                    del self.open[id(a)]
+        self.open[id(v)] = readings
+        if len(self.open) == 1 and not isinstance(v.op, Scatter):
+            self.found = Segments(tuple(self.values), v)
+        self.values.append(v)
+
+    def is_over(self, outputs: Counter[int]) -> bool:
+        """Whether nothing that is still to come reads any of it."""
+        return self.found is not None and self.open == {id(self.found.last): outputs[id(self.found.last)]}
+
+
+def _folds(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int]) -> Hashable:
+    """What is equal for folds of the same segments; None where a value is none, or others read what it gives."""
+    op = v.op
+    if not isinstance(op, Scatter) or not op.sorted or op.overlapping or op.deterministic or outputs[id(v)]:
+        return None
+    m, r = op.addressing.map, op.reduction
+    if r.arity > 1 or r.function is None or not (r.associative and r.commutative) or v.dtype.kind not in "fiu":
+        return None
+    if op.addressing.bounds is Bounds.FILL or len(m.own_axes) != 1 or not isinstance(v.args[0].op, Full):
+        return None
+    own = m.layout.index(("index", m.own_axes[0]))
+    same = all(
+        isinstance(g.op, Gather) and k == 0 and g.op.addressing == op.addressing and g.args[1] is v.args[1]
+        for g, k in readings
+    )
+    if not same or any(kind != "window" for kind, _ in m.layout[own + 1 :]):
+        return None
+    return (id(v.args[1]), op.addressing, v.shape, v.args[2].shape)
