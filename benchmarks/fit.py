@@ -24,10 +24,10 @@ from gscompile.bench.timing import Timer, interleaved, timer
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
-from gscompile.schedules.llvm.costs import chunk_count, levels, row_chunks, source_levels
+from gscompile.schedules.llvm.costs import accumulator_ways, levels, private_chunks, row_chunks, source_levels
 from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.map import Rows
-from gscompile.schedules.llvm.numbers import MAX_CHUNKS, MIN_CHUNKS, POINTS_PER_CELL, VECTOR_CELLS
+from gscompile.schedules.llvm.numbers import MAX_CHUNKS, VECTOR_CELLS
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
 from gscompile.schedules.rule import Target
@@ -214,7 +214,7 @@ def features(way: str, case: Case, threads: int, target: Target) -> list[float]:
     if way == "index scan":
         return [*(x / threads for x in each), n, float(threads > 1)]
     if way == "privatised":
-        chunks = chunk_count(case.points, case.rows, POINTS_PER_CELL, MIN_CHUNKS, MAX_CHUNKS)
+        chunks = private_chunks(case.points, case.rows, accumulator_ways(integer=False), MAX_CHUNKS)
     else:
         chunks = row_chunks(case.points * case.row, case.rows * case.row)
     clear = chunks * case.table_bytes / 64 / threads / 1e3
@@ -326,8 +326,9 @@ def write(machines: Sequence[dict[str, Any]]) -> None:
             table[way] = times
     table["launch"] = {"point": round(max(launches))}
     body = "".join(f'    "{way}": {json.dumps(times)},\n' for way, times in table.items())
-    head = FITTED.read_text().partition("TIMES: ")[0]
-    FITTED.write_text(f"{head}TIMES: dict[str, dict[str, Any]] = {{\n{body}}}\n")
+    head, _, rest = FITTED.read_text().partition("TIMES: ")
+    numbers = rest[rest.index("NUMBERS: ") :]
+    FITTED.write_text(f"{head}TIMES: dict[str, dict[str, Any]] = {{\n{body}}}\n\n{numbers}")
 
 
 def main() -> None:

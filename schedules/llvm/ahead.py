@@ -8,7 +8,7 @@ better.  That gives powers of two, from a least distance that each loop has for 
 Measured with distances of 4 to 64, rows of 4 bytes to 4 KB, tables of 1, 16 and 256 MB (benchmarks/NOTES.md): 32 for rows of one
 line from memory, 16 for those of two, where 32 takes 1.1 to 1.4 times as long; 8 or 16 for longer ones, and for all from a
 cache.  Copies of 16 to 64 bytes: 16 and 32 alike within 4 %.  Blocks of points between prefetches and distances of index
-vectors are constants of ``numbers.py``.
+vectors are fitted by themselves, ``fitted.NUMBERS``.
 """
 
 from __future__ import annotations

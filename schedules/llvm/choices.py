@@ -11,7 +11,6 @@ from gscompile.ir.nests import Nest
 from gscompile.schedules.choices import Choice
 from gscompile.schedules.llvm.numbers import (
     ACCUMULATOR_REGISTERS,
-    ACCUMULATOR_WAYS,
     AXIS_BLOCK,
     COPY_BLOCK,
     COPY_PREFETCH_BYTES,
@@ -22,6 +21,7 @@ from gscompile.schedules.llvm.numbers import (
     LEAST_COPIED_AHEAD,
     LEAST_FOLDED_AHEAD,
     MAX_CHUNKS,
+    MOST_WAYS,
     PICK_BLOCK,
     SERIAL_WORK,
     STREAM_BLOCK,
@@ -66,5 +66,6 @@ ALONE_AHEAD = Choice("rows ahead", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDE
 RUNS = Choice("runs", ("by a sample", "yes", "no"), "by a sample")
 """Whether the row of neighbouring points stays in registers."""
 CHUNKS = Choice("chunks", (4, 8, 16, 32, MAX_CHUNKS), MAX_CHUNKS)
-ACCUMULATORS = Choice("accumulators", (1, 2, ACCUMULATOR_WAYS), ACCUMULATOR_WAYS)
+ACCUMULATORS = Choice("accumulators", (1, 2, MOST_WAYS), MOST_WAYS)
+"""Those of a cell, which points go to in turns: by default as ``costs.accumulator_ways`` says."""
 STREAMED_TOGETHER = Choice("block", (32, STREAM_BLOCK, 128), STREAM_BLOCK)

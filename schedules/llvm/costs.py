@@ -11,6 +11,7 @@ does not exist, with threads of its own, so that results are the same on every m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,17 +26,22 @@ from gscompile.schedules.llvm.numbers import (
     CELL_PS,
     COMPONENT_PS,
     FAR_GATHER_PS,
+    FLOAT_CHAIN_PS,
     GATHER_PS,
     GATHER_SCAN_PS,
+    INTEGER_CHAIN_PS,
     L1_BYTES,
     L2_BYTES,
     LINE_BYTES,
     MAX_PARTIALS,
+    MIN_CHUNKS,
     MIN_PARTIALS,
     MIN_SORTING_CORES,
+    MOST_WAYS,
     MOVED_BYTE_PS,
     OPERATION_PS,
     PARALLEL_POINTS,
+    POINTS_PER_CELL,
     POINTS_PER_PARTIAL_CELL,
     SERIAL_WORK,
     SLAB_END_PS,
@@ -256,6 +262,19 @@ def chunk_count(points: Dim, cells: Dim, per_cell: int, least: int, most: int) -
     0 where that does not pay, so that the accumulators take no memory then.
     """
     return dim_min(points // (dim_max(cells, 1) * per_cell), most) // least * least
+
+
+def accumulator_ways(integer: bool) -> int:
+    """How many accumulators of a cell hide that a point waits for the one before it: its chain / its time, a power of two."""
+    chain = INTEGER_CHAIN_PS if integer else FLOAT_CHAIN_PS
+    return min(1 << math.ceil(math.log2(chain / ps("privatised", "point"))), MOST_WAYS)
+
+
+def private_chunks(points: Dim, cells: Dim, ways: int, most: int) -> Dim:
+    """Into how many chunks points of single cells are cut: a few from so many for each cell on, more where each of its ``ways``
+    accumulators has as many."""
+    few = chunk_count(points, cells, POINTS_PER_CELL, MIN_CHUNKS, MIN_CHUNKS)
+    return dim_max(few, chunk_count(points, cells * ways, POINTS_PER_CELL, MIN_CHUNKS, most))
 
 
 def row_chunks(elements: Dim, cells: Dim) -> Dim:

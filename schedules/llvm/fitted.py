@@ -6,6 +6,9 @@ table is larger than each of :func:`gscompile.schedules.llvm.costs.levels`; ``so
 bring is larger than each of :func:`gscompile.schedules.llvm.costs.source_levels`; ``scan``, of a point of another owner;
 ``clear``, of 64 bytes of an accumulator; ``cell``, of an element that is copied, or packed, which the ``waits`` of that way are
 of, too.
+
+The numbers that rules count in, by their names in ``numbers.py``, are those that ``benchmarks/fit_numbers.py`` found best,
+``benchmarks/results/*/numbers.json``.
 """
 
 from __future__ import annotations
@@ -49,4 +52,16 @@ TIMES: dict[str, dict[str, Any]] = {
     "copied rows": {"point": 852, "line": 1277, "waits": [0, 269, 132, 1593, 532, 0]},
     "copied cells": {"point": 143, "line": 1362, "cell": 205, "waits": [0, 535, 142, 1451, 41, 0]},
     "launch": {"point": 3445421},
+}
+
+NUMBERS: dict[str, int] = {
+    "ACCUMULATOR_REGISTERS": 8,
+    "AXIS_BLOCK": 4096,
+    "COPY_BLOCK": 80,
+    "COPY_PREFETCH_BYTES": 256,
+    "FOLD_CHAINS": 8,
+    "INDEX_PREFETCH_DISTANCE": 8,
+    "PICK_BLOCK": 64,
+    "STREAM_BLOCK": 64,
+    "VECTOR_PREFETCH_DISTANCE": 128,
 }

@@ -3,6 +3,8 @@
 *Operations* are simple scalar operations of one core, which does about two in a nanosecond.  Measured on two machines with two
 cores and AVX-512: an EPYC (1 MB of L2 cache per core, 32 MB of L3) and a Xeon (2 MB, 260 MB); benchmarks/NOTES.md has the tables.
 
+Those of :data:`~gscompile.schedules.llvm.fitted.NUMBERS` are the best of several values, by ``benchmarks/fit_numbers.py``.
+
 Numbers that decide how points are grouped decide how sums of floats round.  They are the same on every machine and for any
 number of threads, so that results are, too.  Numbers that decide only how fast a result comes follow the machine's caches where
 :class:`gscompile.schedules.rule.Target` knows them, up to the sizes that were measured.
@@ -10,6 +12,7 @@ number of threads, so that results are, too.  Numbers that decide only how fast 
 
 from __future__ import annotations
 
+from gscompile.schedules.llvm.fitted import NUMBERS
 from gscompile.schedules.rule import Target
 
 # -- the machine
@@ -100,7 +103,7 @@ and 1.8 -> 1.9.
 WIDE_VECTOR_CELLS = 3
 """The same of cells of 4 bytes and more: 3 float32 1.7 -> 1.3, 3 float64 2.0 -> 1.4."""
 
-AXIS_BLOCK = 4096
+AXIS_BLOCK = NUMBERS["AXIS_BLOCK"]
 """Cells of a long innermost axis that make one unit of parallel work."""
 
 # -- copies of rows (copies.py, kernels.py)
@@ -120,7 +123,7 @@ FEW_LINES = 4
 PREFETCH_LINES = 8
 """Lines that ``gs_prefetch_row`` prefetches at most."""
 
-COPY_BLOCK = 80
+COPY_BLOCK = NUMBERS["COPY_BLOCK"]
 """Rows whose places are found together: a list of them takes less than 1 KB, so that TVM puts it on the stack.
 
 48 to 1,008: the same.
@@ -129,15 +132,15 @@ COPY_BLOCK = 80
 LEAST_COPIED_AHEAD = 16
 """Rows between prefetching one and copying it, at least.  8 for rows of 64 bytes and more: within 3 %, or worse."""
 
-COPY_PREFETCH_BYTES = 256
+COPY_PREFETCH_BYTES = NUMBERS["COPY_PREFETCH_BYTES"]
 """Bytes of a row that are prefetched; the hardware fetches the rest.  Rows of 1,200 bytes: 1.66 ms, with 512 1.83."""
 
 # -- picked elements (elements.py)
 
-PICK_BLOCK = 64
+PICK_BLOCK = NUMBERS["PICK_BLOCK"]
 """Elements picked between two prefetches."""
 
-VECTOR_PREFETCH_DISTANCE = 128
+VECTOR_PREFETCH_DISTANCE = NUMBERS["VECTOR_PREFETCH_DISTANCE"]
 """Cells between prefetching an index vector and reading it.  512: the same; blocks of 128 or 256 a tenth slower."""
 
 MIN_PICKED_LINES = 4
@@ -156,7 +159,7 @@ PICKED_PART = 32768
 PACKED_COLUMNS = (32, 16)
 """Columns of a packed block: the first of which a block fits :func:`packed_bytes`."""
 
-INDEX_PREFETCH_DISTANCE = 8
+INDEX_PREFETCH_DISTANCE = NUMBERS["INDEX_PREFETCH_DISTANCE"]
 """Rows of indices between prefetching one and picking by it: index and result are strided by whole pages.
 
 Into the L1 cache 4.4 to 5.4 ms, into L2 7.8.
@@ -164,7 +167,7 @@ Into the L1 cache 4.4 to 5.4 ms, into L2 7.8.
 
 # -- reductions (reduce.py)
 
-ACCUMULATOR_REGISTERS = 8
+ACCUMULATOR_REGISTERS = NUMBERS["ACCUMULATOR_REGISTERS"]
 """Vector registers that hold the accumulators of a tile; there are 16, or 32 with AVX-512.
 
 Sums over bags of rows of 64: 1.67 ms in memory, 1.38 in registers.
@@ -180,7 +183,7 @@ Bags of 3 and 30 rows of 4 KB: float32 1.23 and 1.18 times as fast, int64 1.04 a
 MIN_COLUMNS = 4
 """Columns from which folds go side by side (not measured)."""
 
-FOLD_CHAINS = 8
+FOLD_CHAINS = NUMBERS["FOLD_CHAINS"]
 """Folds of runs of memory that take turns, since each waits for its own last step.
 
 Sums of rows of 1,000 floats: 0.83 -> 0.146 ns per element.
@@ -346,7 +349,10 @@ MAX_PARTIALS = 4
 """As :data:`MAX_CHUNKS`, there."""
 
 POINTS_PER_CELL = 4
-"""Points of a chunk per cell of its accumulator, which is cleared and summed once: a tenth of the work."""
+"""Points of a chunk per accumulator of a cell, which is cleared and summed once: a tenth of the work.
+
+10^6 points into 4,096 cells, 60 chunks / 12: float32 1.38 / 1.14 ms, int64 1.28 / 0.96.
+"""
 
 POINTS_PER_PARTIAL_CELL = 8
 """As :data:`POINTS_PER_CELL`, where no cache holds the accumulator."""
@@ -360,13 +366,19 @@ CHUNKED_ELEMENTS = 131072
 PRIVATISED_CELLS = 65536
 """Cells of an accumulator that a core's L2 cache holds: half a megabyte of float64."""
 
-ACCUMULATOR_WAYS = 4
-"""Accumulators that neighbouring points go to in turns, since an addition to the cell stored last waits for that store.
+FLOAT_CHAIN_PS = 3250
+"""Picoseconds from loading the accumulator of a point to having stored it, where the next point loads it again.
 
-4,000,000 points into one cell: 13 -> 3.9 ms.
+4,000,000 points into one cell: by one accumulator 13 ms, by four in turns 3.9.
 """
 
-STREAM_BLOCK = 64
+INTEGER_CHAIN_PS = 1640
+"""The same of integers, which some CPUs forward from a store at once: by one, two or four alike on an EPYC."""
+
+MOST_WAYS = 4
+"""Accumulators of a cell that points go to in turns, at most."""
+
+STREAM_BLOCK = NUMBERS["STREAM_BLOCK"]
 """Points between two prefetches of index and src, each :data:`POINT_BLOCK` points ahead.
 
 4,000,000 points into 4,096 cells: 3.1 -> 1.8 ms.
