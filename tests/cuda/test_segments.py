@@ -109,6 +109,26 @@ def test_segments(tmp_path: Path) -> None:
                 np.testing.assert_allclose(got.astype("f8"), want, tolerance, tolerance, err_msg=f"{c} {k} {kind}")
 
 
+@on_cpu_only
+def test_maxima_of_unsigned_numbers_from_zero(tmp_path: Path) -> None:
+    """TVM aborts the process where it is to compare one with 0."""
+    dtypes, builders = ("uint8", "uint32", "uint64"), []
+    for dtype in dtypes:
+        b = gs.Builder(dtype)
+        x, i = b.input("x", (K,), dtype), b.input("i", (K,), "int64")
+        b.output(b.take(b.put(b.zeros((70,), dtype), i, x, reduction="max", sorted=True), i) - x)
+        builders.append(b)
+    i = indices("uneven", K, 70)
+    for dtype, (module, _) in zip(dtypes, on_cpu(builders, tmp_path), strict=True):
+        x = np.random.default_rng(0).integers(0, 200, K).astype(dtype)
+        with counted() as launches:
+            got = module(x, i)
+        assert len(launches) == 1
+        most = np.zeros(70, dtype)
+        np.maximum.at(most, i, x)
+        np.testing.assert_array_equal(got, most[i] - x)
+
+
 def softmax_of(b: gs.Builder, n: Any = 50, k: Any = "k") -> gs.Value:
     return softmax(b, b.input("x", (k,), "float32"), b.input("i", (k,), "int64"), n)
 

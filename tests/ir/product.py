@@ -15,7 +15,7 @@ from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
 from gscompile.ir.ops.reductions import REDUCTIONS
 from gscompile.ir.types import DTYPES as KNOWN
-from tests.ir.rules import FOLDS, GATHERS, SCATTERS, Case
+from tests.ir.rules import FOLDS, GATHERS, SCATTERS, SEGMENTS, Case
 from tests.oracle import BOUNDS
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -26,6 +26,7 @@ DECLARED = {
     **GATHERS,
     **{rule: said[-1] for rule, said in (SCATTERS | FOLDS).items()},
     "serial-rows": FOLDS["scans"][-1],
+    "segments": dict(SEGMENTS)["max"],
 }
 KINDS = ("static", "symbolic")
 ORDERINGS = ("min", "max", "argmin", "argmax")
@@ -70,7 +71,7 @@ class Combination:
 
 
 def _refused(c: Combination) -> bool:
-    return c.rule in SCATTERS and KNOWN[c.dtype].kind not in REDUCTIONS[c.reduction].kinds
+    return c.rule in (*SCATTERS, "segments") and KNOWN[c.dtype].kind not in REDUCTIONS[c.reduction].kinds
 
 
 def _complex_products(c: Combination) -> bool:
@@ -84,8 +85,10 @@ ABSENT: dict[str, Callable[[Combination], bool]] = {
     "no other reduction has a last writer": lambda c: c.rule == "last-writer" and c.reduction != "update",
     "integers are the same in any order": lambda c: c.rule == "ordered" and c.dtype not in FLOATS,
     "the order of points matters": lambda c: (
-        c.rule in ("privatised", "sorted-elements", "sorted-rows") and c.reduction in ("sub", "logaddexp")
+        c.rule in ("privatised", "sorted-elements", "sorted-rows", "segments") and c.reduction in ("sub", "logaddexp")
     ),
+    "points that are filled in are of no segment": lambda c: c.rule == "segments" and c.bounds == "fill",
+    "truths have no differences": lambda c: c.rule == "segments" and c.dtype == "bool",
     "neighbouring bools are not moved at once": lambda c: c.rule in ("elements", "bags") and c.dtype == "bool",
     "truths are not shuffled": lambda c: c.rule in ("fold-rows", "bags") and c.reduction in ("any", "all"),
     "nor are the least and the most of 8 and 16 bits, but for those that float32 stands for": lambda c: (
@@ -110,6 +113,7 @@ def product(dtype: str) -> Iterator[Combination]:
         for bounds in BOUNDS:
             yield from (Combination(rule, dtype, "", bounds, kind) for rule in GATHERS)
             yield from (Combination(rule, dtype, r, bounds, kind) for rule in SCATTERS for r in REDUCTIONS)
+            yield from (Combination("segments", dtype, r, bounds, kind) for r in REDUCTIONS)
             yield from (Combination("bags", dtype, r, bounds, kind) for r in FOLDED)
         yield from (Combination("fold-rows", dtype, r, "", kind) for r in (*FOLDED, "argmax", "argmin"))
         yield from (Combination(rule, dtype, r, "", kind) for rule in ("fold-columns", "folds") for r in FOLDED)
