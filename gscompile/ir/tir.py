@@ -1301,10 +1301,8 @@ def serial_device(
         if isinstance(s, tirx.For) and s.kind == tirx.ForKind.THREAD_BINDING:
             k = tirx.Var("k", dtype_of(s.loop_var)) if backward else s.loop_var
             body = visit(s.body)
-            if backward:  # through memory: the simplifier would put the difference wherever the number stands
-                at = buffer("at", [1], dtype_of(k), align=8, scope="local")
-                number = tirx.Bind(s.loop_var, load(at, const(0)))
-                body = seq(allocate(at), store(at, [const(0)], s.extent - 1 - k), number, body)
+            if backward:
+                body = seq(tirx.Bind(s.loop_var, hidden(s.extent - 1 - k)), body)
             return tirx.For(k, s.min, s.extent, tirx.ForKind.SERIAL, body, None)
         if isinstance(s, tirx.For):
             return tirx.For(s.loop_var, s.min, s.extent, s.kind, visit(s.body), None)

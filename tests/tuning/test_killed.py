@@ -56,16 +56,17 @@ def test_fifty_kills_lose_no_trial(tmp_path: Path) -> None:
     ) as process:
         assert process.stdin is not None and process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        longest_s = 0.0
+        trial_s = 0.0
         for k in range(KILLS):
             process.stdin.write(f"{k}\n")
             process.stdin.flush()
             _, pid = process.stdout.readline().split()
-            begun, told = time.monotonic(), list[int]()
-            if k == 0:  # how long the first trials take here
-                told = [int(process.stdout.readline()) for _ in range(10)]
-                longest_s = 1.5 * (time.monotonic() - begun)
-            time.sleep(rng.uniform(0, longest_s))
+            # after some trials, however long they take here, at some moment of those after them
+            count, begun = 10 if k == 0 else rng.randrange(10), time.monotonic()
+            told = [int(process.stdout.readline()) for _ in range(count)]
+            if k == 0:
+                trial_s = (time.monotonic() - begun) / count
+            time.sleep(rng.uniform(0, 3 * trial_s))
             os.kill(int(pid), signal.SIGKILL)
             told += map(int, iter(process.stdout.readline, f"status {signal.SIGKILL.value}\n"))
             trials = [text_of(r.choices) for r in database.records() if r.kind == TRIAL]
