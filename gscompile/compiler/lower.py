@@ -261,6 +261,7 @@ class Lowering:
         )
         self.checks: list[Value] = []
         self.check_nests: list[CheckNest] = []
+        self.check_of: dict[int, CheckNest] = {}
         self.places: dict[int, Any] = {}
         self.kernels: list[tuple[str, str]] = []
         self.work: Dim = 0
@@ -333,9 +334,8 @@ class Lowering:
         """The index check of a gather or scatter."""
         a, data, index = value.op.indexing, value.args[0], value.args[1]
         assert a is not None
-        known = next((nest for v, nest in zip(self.checks, self.check_nests, strict=True) if v is value), None)
-        if known is not None:  # of nests of which a call runs one
-            return known
+        if id(value) in self.check_of:  # of nests of which a call runs one
+            return self.check_of[id(value)]
         element = self.element(index)
         slot = len(self.checks)
         self.checks.append(value)
@@ -354,6 +354,7 @@ class Lowering:
             in_memory=id(index) in self.buffers and a.map.vector_axis in (None, len(index.shape) - 1),
         )
         self.check_nests.append(nest)
+        self.check_of[id(value)] = nest
         return nest
 
     def place(self, slot: int) -> Expr:

@@ -48,8 +48,29 @@ class Nest(ABC):
         """0 where it has nothing to compute, and so looks at no index, though there may be a bad one."""
 
 
+class CellsNest(Nest):
+    """Cells that are computed one as the other.
+
+    Attributes:
+        shape: how many there are.
+        cost: rough scalar instructions for each.
+    """
+
+    __slots__ = ()
+    shape: Shape
+    cost: int
+
+    @property
+    def work(self) -> Dim:
+        return self.reads * max(self.cost, 1)
+
+    @property
+    def reads(self) -> Dim:
+        return product(self.shape)
+
+
 @dataclass(frozen=True, slots=True)
-class MapNest(Nest):
+class MapNest(CellsNest):
     """``out[c] = element(c)`` for every cell.
 
     Attributes:
@@ -76,14 +97,6 @@ class MapNest(Nest):
     def safe(self) -> Callable[[Coords], Expr]:
         """What a cell is, whatever its index, also where no check has run."""
         return self.element if self.clamped is None else self.clamped
-
-    @property
-    def work(self) -> Dim:
-        return self.reads * max(self.cost, 1)
-
-    @property
-    def reads(self) -> Dim:
-        return product(self.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,7 +285,7 @@ class _Block:
                 wide, combine, compute = _wide(f), _combine(f), f.dtype.compute
                 acc = T.buffer("acc", [1], wide.tir, align=8, scope="local")
                 whole = T.load(acc, ZERO)
-                if f.op.include_self and not _from_zero(f):
+                if f.op.include_self:
                     whole = combine(cast(f.base, f.dtype, wide), whole)
 
                 def take(c: list[Expr]) -> Stmt:
@@ -376,12 +376,6 @@ def _narrow(name: str, values: Sequence[Expr], body: Callable[..., Stmt]) -> Stm
 def _wide(fold: SegmentFold) -> DType:
     """Where a fold accumulates."""
     return widened(fold.dtype)
-
-
-def _from_zero(fold: SegmentFold) -> bool:
-    """Whether it is a maximum of unsigned numbers and of 0, which TVM aborts on: it looks for one below."""
-    zero = T.constant_value(fold.base) == 0
-    return fold.dtype.kind == "u" and zero and fold.op.reduction.name == "max"
 
 
 def _combine(fold: SegmentFold) -> Combine:

@@ -459,3 +459,17 @@ def test_distance_counts_floats() -> None:
     one = np.array([1.0, 0.0, -0.0, 1e-45, np.nan, np.inf, np.inf], "f4")
     two = np.array([np.nextafter(np.float32(1), np.float32(2)), -0.0, 1e-45, -1e-45, np.nan, np.inf, 3e38], "f4")
     assert distance(one, two).tolist() == [1, 0, 1, 2, 0, 0, np.inf]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
+def test_unsigned_numbers_beside_0(dtype: str) -> None:
+    """TVM ends the process where it is to tell whether one is below 0, as in a maximum of it and 0."""
+    x = np.array([0, 1, 200], dtype)
+    b = gs.Builder("k")
+    v, zero = b.input("x", x.shape, dtype), b.zeros(x.shape, dtype)
+    pairs = [(v, zero), (zero, v)]
+    b.output(*(f(*p) for f in (b.maximum, b.minimum, b.lt, b.le, b.gt, b.ge) for p in pairs))
+    numpy = (np.maximum, np.minimum, np.less, np.less_equal, np.greater, np.greater_equal)
+    want = [f(*p) for f in numpy for p in ((x, x * 0), (x * 0, x))]
+    for got, expected in zip(b.build()(x), want, strict=True):
+        np.testing.assert_array_equal(got, expected)

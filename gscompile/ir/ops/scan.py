@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.coords import Coords, Element, Sizes, nested
-from gscompile.ir.dims import Dim, Shape, product
-from gscompile.ir.nests import Nest
+from gscompile.ir.dims import Dim, Shape
+from gscompile.ir.nests import CellsNest
 from gscompile.ir.ops.base import Applied, Stored
 from gscompile.ir.ops.elementwise import cast, constant
 from gscompile.ir.ops.reductions import Reduction
@@ -22,7 +22,7 @@ from gscompile.ir.types import DType, TensorType
 
 
 @dataclass(frozen=True, slots=True)
-class ScanNest(Nest):
+class ScanNest(CellsNest):
     """A total goes along an axis, takes in each element, and is stored after that, or before if ``exclusive``.
 
     A *row* is a position on the other axes; *steps* count from where the total begins, the axis's end if ``reverse``.
@@ -50,14 +50,6 @@ class ScanNest(Nest):
     combine: Callable[[Expr, Expr], Expr]
     finish: Callable[[Expr, Expr], Expr]
     cost: int
-
-    @property
-    def work(self) -> Dim:
-        return self.reads * max(self.cost, 1)
-
-    @property
-    def reads(self) -> Dim:
-        return product(self.shape)
 
     @property
     def rest(self) -> Shape:

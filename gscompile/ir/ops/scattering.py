@@ -10,7 +10,7 @@ from gscompile.ir.addressing import Addressing
 from gscompile.ir.coords import Coords
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.index_map import Indexed, Window
-from gscompile.ir.nests import CheckNest, Nest
+from gscompile.ir.nests import CellsNest, CheckNest, Nest
 from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt
@@ -186,7 +186,7 @@ class SegmentStep:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentsNest(Nest):
+class SegmentsNest(CellsNest):
     """``out[p] = element(p)`` of all points, made of totals of the points of the segment that p is in.
 
     Points that follow each other on axis ``own`` and have the same start are a segment: its first fold is done before the second
@@ -223,11 +223,3 @@ class SegmentsNest(Nest):
     grid: Callable[[Coords], list[Expr]]
     apart: Callable[[], Stmt]
     check: CheckNest | None = None
-
-    @property
-    def work(self) -> Dim:
-        return self.reads * max(self.cost, 1)
-
-    @property
-    def reads(self) -> Dim:
-        return product(self.shape)

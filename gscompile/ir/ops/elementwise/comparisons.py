@@ -47,13 +47,20 @@ _FLOAT_COMPARISONS: dict[str, Operation] = {
     "gt": lambda x, y: opaque(tirx.LT(y, x)),
     "ge": lambda x, y: opaque(tirx.LE(y, x)),
 }
+
+
+def _is_least(x: PrimExpr) -> bool:
+    """Whether it is an unsigned 0: TVM's simplifier aborts the process where it is to tell whether a number is less."""
+    return isinstance(x, tirx.IntImm) and int(x.value) == 0 and dtype_of(x).kind == "u"
+
+
 INTEGER_COMPARISONS: dict[str, Operation] = {
     "eq": tirx.EQ,
     "ne": tirx.NE,
-    "lt": tirx.LT,
-    "le": tirx.LE,
-    "gt": tirx.GT,
-    "ge": tirx.GE,
+    "lt": lambda x, y: literal(False, BOOL) if _is_least(y) else tirx.LT(x, y),
+    "le": lambda x, y: literal(True, BOOL) if _is_least(x) else tirx.LE(x, y),
+    "gt": lambda x, y: literal(False, BOOL) if _is_least(x) else tirx.GT(x, y),
+    "ge": lambda x, y: literal(True, BOOL) if _is_least(y) else tirx.GE(x, y),
 }
 
 
