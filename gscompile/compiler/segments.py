@@ -80,7 +80,7 @@ def find_segments(graph: Graph, readers: Readers) -> list[Segments]:
             continue
         of[id(v)] = group
         group.add(v, len(readers[id(v)]) + outputs[id(v)])
-    found = [g.found for g in groups if g.found is not None]
+    found = [g.found() for g in groups if g.last is not None]
     return [g for g in found if len(g.folds) > 1 or outputs[id(g.last)]]
 
 
@@ -91,19 +91,23 @@ class _Growing:
     Attributes:
         key: what its folds have in common.
         points: a value of the points' shape.
+        ids: those of the values.
         open: id of a value -> how often it is read by what is not in the group so far.
-        found: the largest group so far of which others read one value only.
+        last: with the values before it the largest group so far of which others read one value only.
+        before: how many these are.
     """
 
     key: Hashable
     points: Value
     values: list[Value] = field(default_factory=list)
+    ids: set[int] = field(default_factory=set)
     open: dict[int, int] = field(default_factory=dict)
-    found: Segments | None = None
+    last: Value | None = None
+    before: int = 0
 
     def takes(self, v: Value) -> bool:
         """Whether a value that reads some of the group can be in it: its points are made of theirs, one by one."""
-        is_total = isinstance(v.op, Gather) and any(v.args[0] is f for f in self.values)
+        is_total = isinstance(v.op, Gather) and id(v.args[0]) in self.ids
         return (is_total or v.op.elementwise) and v.shape == self.points.shape
 
     def add(self, v: Value, readings: int) -> None:
@@ -114,12 +118,18 @@ class _Growing:
                     del self.open[id(a)]
         self.open[id(v)] = readings
         if len(self.open) == 1 and not isinstance(v.op, Scatter):
-            self.found = Segments(tuple(self.values), v)
+            self.last, self.before = v, len(self.values)
         self.values.append(v)
+        self.ids.add(id(v))
+
+    def found(self) -> Segments:
+        """That group."""
+        assert self.last is not None
+        return Segments(tuple(self.values[: self.before]), self.last)
 
     def is_over(self, outputs: Counter[int]) -> bool:
         """Whether nothing that is still to come reads any of it."""
-        return self.found is not None and self.open == {id(self.found.last): outputs[id(self.found.last)]}
+        return self.last is not None and self.open == {id(self.last): outputs[id(self.last)]}
 
 
 def _folds(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int]) -> Hashable:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.compiler.segments import Segments, find_segments
 from tests.cases import numpy_dtype
 from tests.cuda import cpu_compiler, on_cpu
 from tests.cuda.counters import counted
@@ -269,6 +270,31 @@ def weighted(b: gs.Builder) -> gs.Value:
 def test_which_values_are_a_group(declare: Callable[[gs.Builder], Any], groups: int, others: int) -> None:
     found = rules(declare)
     assert (found.count("segments"), len(found)) == (groups, groups + others)
+
+
+def test_a_long_chain_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its values could be the last one."""
+    made, init = [], Segments.__init__
+
+    def counted(self: Segments, values: tuple[gs.Value, ...], last: gs.Value) -> None:
+        made.append(len(values))
+        init(self, values, last)
+
+    b = gs.Builder("chain")
+    x = softmax(b, *given(b), 9)
+    for _ in range(3000):
+        x = x + 1.0
+    b.output(x)
+    graph = b.graph()
+    readers: dict[int, list[tuple[gs.Value, int]]] = {id(v): [] for v in graph.values}
+    for v in graph.values:
+        for k, a in enumerate(v.args):
+            readers[id(a)].append((v, k))
+    monkeypatch.setattr(Segments, "__init__", counted)
+    (group,) = find_segments(graph, readers)
+    assert group.last is x
+    assert len(made) == 1
+    assert made[0] > 3000
 
 
 def test_a_deterministic_build_has_no_groups() -> None:
