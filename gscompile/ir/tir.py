@@ -152,6 +152,31 @@ def opaque(x: Expr) -> Expr:
     return tirx.BitwiseXor(tirx.BitwiseXor(x, _OPAQUE_MARK), _OPAQUE_MARK)
 
 
+def unpredictable(x: Expr) -> Expr:
+    """A choice between integers or 16-bit floats that on llvm is no branch; another expression as it is.
+
+    LLVM makes branches of choices that a loop waits for, on x86, which cost more where what is chosen cannot be predicted.
+    """
+    if isinstance(x, tirx.Let):
+        return tirx.Let(x.var, _by_code(x.value), unpredictable(x.body))
+    if isinstance(x, tirx.Min | tirx.Max):
+        first = x.a < x.b if isinstance(x, tirx.Min) else x.b < x.a
+        return unpredictable(tirx.Select(first, x.a, x.b))
+    if not isinstance(x, tirx.Select) or _bits(x) > 64 or dtype_of(x) in ("float32", "float64"):
+        return x
+    condition = opaque(cast("int64", x.condition))
+    if dtype_of(x) == "float16":  # of two comparisons, of which LLVM would make two choices, one of them a branch
+        condition = opaque(condition)
+    return tirx.Select(condition != const(0), x.true_value, x.false_value)
+
+
+def _by_code(x: Expr) -> Expr:
+    """A float16 that is loaded as an integer: x86 loads one into a part of a register, and waits for what the rest held."""
+    if dtype_of(x) != "float16":
+        return x
+    return reinterpret("float16", cast("uint16", opaque(cast("int64", reinterpret("uint16", x)))))
+
+
 # a number of its own: no program's x ^ c ^ c is taken for an opaque one
 _OPAQUE_MARK = tirx.const(int.from_bytes(b"gsopaque", "big"), "int64")
 
@@ -948,6 +973,14 @@ define i64 @gs_opaque(i64 %x) alwaysinline nounwind {
   %y = call i64 asm "", "=r,0"(i64 %x) memory(none) nounwind willreturn
   ret i64 %y
 }
+define i64 @gs_choose(i64 %c, i64 %x, i64 %y) alwaysinline nounwind {
+  %first = icmp ne i64 %c, 0
+  %a = call i64 asm "", "=r,0"(i64 %x) memory(none) nounwind willreturn
+  %one = select i1 %first, i64 %a, i64 %y, !unpredictable !0
+  %z = call i64 asm "", "=r,0"(i64 %one) memory(none) nounwind willreturn
+  ret i64 %z
+}
+!0 = !{}
 """
 
 
@@ -1052,13 +1085,28 @@ def parallel_launch() -> int:
 
 
 def for_llvm(func: PrimFunc) -> PrimFunc:
-    """A function whose :func:`opaque` numbers pass through an empty piece of assembly, constants before anything else."""
+    """A function whose :func:`opaque` numbers pass through an empty piece of assembly, constants before anything else.
+
+    :func:`unpredictable` choices are marked so for LLVM.
+    """
 
     def marked(x: Any) -> bool:
         return isinstance(x, tirx.BitwiseXor) and isinstance(x.b, tirx.IntImm) and x.b.value == _OPAQUE_MARK.value
 
     def is_opaque(x: Any) -> bool:
         return marked(x) and marked(x.a)
+
+    def is_choice(x: Any) -> bool:
+        return isinstance(x.condition, tirx.NE) and is_opaque(x.condition.a)
+
+    def chosen(x: Any) -> Any:
+        if not is_choice(x):
+            return x
+        dtype, code = dtype_of(x), f"int{_bits(x)}"
+        of_floats = dtype == "float16"
+        a, b = (cast("int64", reinterpret(code, y) if of_floats else y) for y in (x.true_value, x.false_value))
+        one = call_extern("int64", "gs_choose", x.condition.a.a.a, a, b)
+        return reinterpret(dtype, cast(code, one)) if of_floats else cast(dtype, one)
 
     def through(x: Any) -> Any:
         if not is_opaque(x):
@@ -1071,7 +1119,8 @@ def for_llvm(func: PrimFunc) -> PrimFunc:
     if not _walk(func.body, (tirx.BitwiseXor, is_opaque)):
         return func
     constants: dict[int, tuple[Var, Expr]] = {}
-    body = tvm_ffi.structural_map(func.body, (tirx.BitwiseXor, through), order="pre")
+    body = tvm_ffi.structural_map(func.body, (tirx.Select, chosen), order="post")
+    body = tvm_ffi.structural_map(body, (tirx.BitwiseXor, through), order="pre")
     return func.with_body(import_llvm(_OPAQUE, seq(*(bind(v, passed) for v, passed in constants.values()), body)))
 
 

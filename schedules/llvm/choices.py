@@ -21,6 +21,7 @@ from gscompile.schedules.llvm.numbers import (
     LEAST_COPIED_AHEAD,
     LEAST_FOLDED_AHEAD,
     MAX_CHUNKS,
+    MOST_AHEAD,
     MOST_WAYS,
     PICK_BLOCK,
     SERIAL_WORK,
@@ -63,6 +64,11 @@ FOLDED_AHEAD = Choice("prefetch", (0, 4, 8, LEAST_FOLDED_AHEAD, 32), LEAST_FOLDE
 ROWS_AHEAD = Choice("prefetch", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDED_AHEAD)
 ALONE_AHEAD = Choice("rows ahead", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDED_AHEAD)
 """How far ahead one thread that adds all points prefetches their rows; 0 for not at all, the default of near rows."""
+CELLS_AHEAD = Choice("prefetch", (0, 8, 16, MOST_AHEAD), MOST_AHEAD)
+"""How far ahead single elements of a large table are prefetched that points along an axis are combined with.
+
+Of 41 MB and more 0.3 to 0.8 of the time, of 16 MB 0.5 to 0.7 on pages of 4 KB.  An update does not read: 1.0 to 1.2.
+"""
 RUNS = Choice("runs", ("by a sample", "yes", "no"), "by a sample")
 """Whether the row of neighbouring points stays in registers."""
 CHUNKS = Choice("chunks", (4, 8, 16, 32, MAX_CHUNKS), MAX_CHUNKS)

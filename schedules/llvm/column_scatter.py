@@ -18,7 +18,7 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.kernels import prefetch_lines
 from gscompile.schedules.llvm.numbers import LINE_BYTES, POINT_BLOCK, STREAM_PREFETCH_BYTES
-from gscompile.schedules.llvm.staged import short_list, streams
+from gscompile.schedules.llvm.staged import combined, short_list, streams
 from gscompile.schedules.loops import assumed, box
 from gscompile.schedules.rule import Context
 
@@ -171,5 +171,5 @@ class _Rows:
             starts = [T.load(self.staged, place)]
         cell = [self.chunk, *nest.cell(starts, grid, [])]
         value = cast(nest.src(grid, []), nest.dtype, acc)
-        new = nest.op.reduction.combine(acc, T.load(self.partials, *cell), value)
+        new = combined(nest, acc, T.load(self.partials, *cell), value)
         return T.if_(ok, T.store(self.partials, cell, new))

@@ -246,6 +246,19 @@ Sorted single elements, plain / in runs, ns per point: two floats in a cell 1.1 
 LEAST_LARGE_RUNS = 12
 """The same where what the points bring comes from memory: 6 million, two in a cell 2.9 / 4.1, six 3.2 / 2.3, thirty 3.6 / 2.8."""
 
+RARE_POINTS = 32
+"""See :data:`NARROW_RARE_POINTS`."""
+
+NARROW_RARE_POINTS = 256
+"""Points for each cell up to which minima and maxima of single elements choose without a branch: it is mispredicted too often.
+
+The latter where elements have one or two bytes, which LLVM takes more instructions for.
+
+Points along the first axis of matrices of 516 columns, 50, 152, 500, 1,000 and 2,000 rows, 8,000 points for each column, ns with
+a branch / without: of int32 3.0 / 3.1, 3.6 / 3.7, 4.4 / 4.5, 8.8 / 7.9, 10.5 / 8.2; of int8 2.0 / 2.1, 3.0 / 2.8, 3.8 / 2.4,
+6.0 / 4.0, 6.6 / 3.8.
+"""
+
 LARGE_BYTES = 32 << 20
 """Bytes of indices and src from which that is so."""
 

@@ -23,13 +23,16 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.decisions import Decision
+from gscompile.schedules.decisions import Condition, Decision, first_of
+from gscompile.schedules.llvm.ahead import far_bytes
 from gscompile.schedules.llvm.base_copy import base_source, copy_base
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import Facts, slabs
-from gscompile.schedules.llvm.kernels import with_kernels
+from gscompile.schedules.llvm.choices import CELLS_AHEAD
+from gscompile.schedules.llvm.costs import Facts, pays, slabs
+from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import COPIED_BYTES, MIN_SCANNING_THREADS, UNITS_PER_CORE, WIDE_AXIS
 from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.llvm.staged import combined
 from gscompile.schedules.loops import assumed, box, storage
 from gscompile.schedules.rule import Checked, Context
 
@@ -209,9 +212,22 @@ class Slab:
     def statement(self) -> Stmt:
         """Everything about these cells."""
         flag = Flag(self.check)
-        points = PointLoops(self, _last_grid(self.nest.op.addressing.map.layout), flag)
+        last_grid, far = _last_grid(self.nest.op.addressing.map.layout), self.far
+        near, ahead = (PointLoops(self, last_grid, flag, d) for d in (0, self.ctx.choose(CELLS_AHEAD)))
+        loops = first_of([(far, lambda: with_kernels(ahead.loops(0, {}))), (True, lambda: near.loops(0, {}))])
         begin = None if self.begun else self.begin()
-        return T.seq(begin, self.clear(), flag.around(points.loops(0, {})), self.settle())
+        return T.seq(begin, self.clear(), flag.around(loops), self.settle())
+
+    @property
+    def far(self) -> Condition:
+        """Whether single elements that points are combined with lie so far apart that prefetching them pays."""
+        nest, partial, ctx = self.nest, self.partial, self.ctx
+        sources = nest.op.addressing.map.sources
+        indexed = [a for a, s in enumerate(sources) if isinstance(s, Indexed)]
+        if nest.window or nest.lanes or nest.op.reduction.replaces or not indexed or not ctx.choose(CELLS_AHEAD):
+            return False
+        cell = partial.acc.itemsize + (0 if partial.counts is None else COUNT_BYTES)
+        return pays(ctx, (product(nest.shape[indexed[0] :]), far_bytes(ctx.target) // cell))
 
     def cells(self, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """Loops over the slab of a tensor that has the output's axes."""
@@ -263,11 +279,13 @@ class PointLoops:
     Attributes:
         last_grid: the innermost of the points' axes that is one of the grid; windows inside it share one index vector.
         flag: whether an index is out of range.
+        ahead: how many points ahead the single elements are prefetched that they are combined with; 0 for not at all.
     """
 
     slab: Slab
     last_grid: int
     flag: Flag
+    ahead: int
 
     def loops(self, k: int, at: Position) -> Stmt:
         """Loops from the k-th axis of the points on."""
@@ -285,9 +303,39 @@ class PointLoops:
         owned = (isinstance(source, Shared) and key == ("index", source.axis)) or (
             isinstance(source, Window) and key == ("window", source.window)
         )
-        if owned:
-            return T.for_range(self.slab.lo, T.minimum(self.slab.hi, extent), lambda i: body({**at, key: i}), name)
-        return T.for_(extent, lambda i: body({**at, key: i}), name)
+        lo, hi = (self.slab.lo, T.minimum(self.slab.hi, extent)) if owned else (T.const(0), extent)
+
+        def step(i: Expr) -> Stmt:
+            here = {**at, key: i}
+            return T.seq(self.prefetch(here, lo, hi) if self.ahead and k == self.last_grid else None, body(here))
+
+        return T.for_range(lo, hi, step, name)
+
+    def prefetch(self, at: Position, lo: Expr, hi: Expr) -> Stmt:
+        """Prefetch the cell of a point that comes later: in the same row, ``[lo, hi)``, or in a later one if rows are short."""
+        nest, partial = self.slab.nest, self.slab.partial
+        m, n = nest.op.addressing.map, hi - lo
+        *outer, last = m.layout
+        long = n >= 2 * self.ahead
+        places = [T.minimum(at[last] + T.select(long, T.const(self.ahead), T.const(0)), hi - 1)]
+        for key in outer[-1:]:
+            rows = T.select(long, T.const(0), T.quotient(T.const(2 * self.ahead), T.maximum(n, T.const(1))))
+            end = self.slab.ctx.sizes(nest.grid[m.grid_axes.index(key[1])])
+            places.append(T.minimum(at[key] + rows, end - 1))
+
+        def point(names: list[Expr]) -> Stmt:
+            later = {**at, **dict(zip((last, *outer[-1:]), names, strict=True))}
+            grid = [later["index", j] for j in m.grid_axes]
+            return T.lets("start", nest.starts(grid)[0], lambda starts: cells(starts, grid))
+
+        def cells(starts: list[Expr], grid: list[Expr]) -> Stmt:
+            cell = nest.cell(starts, grid, [])
+            read = [(partial.totals, storage(cell))]
+            if partial.counts is not None:
+                read.append((partial.counts, count_cell(nest, cell)))
+            return T.seq(*(prefetch_row(T.address_of(buf, *c), T.const(1)) for buf, c in read))
+
+        return T.kept("later", places, point)
 
     def grid_point(self, at: Position) -> Stmt:
         """What one index vector moves."""
@@ -334,7 +382,7 @@ class PointLoops:
         """What a point does to its cell; ``hits`` is its count before, unless the cell has one of its own."""
         nest, partial = self.slab.nest, self.slab.partial
         value = cast(nest.src(grid, window), nest.dtype, partial.acc)
-        new = nest.op.reduction.combine(partial.acc, T.load(partial.totals, *cell), value)
+        new = combined(nest, partial.acc, T.load(partial.totals, *cell), value)
         count = None
         if partial.counts is not None and hits is None:
             place = count_cell(nest, cell)

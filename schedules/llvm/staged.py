@@ -24,13 +24,15 @@ from gscompile.schedules.llvm.numbers import (
     ACCUMULATOR_REGISTERS,
     LOOK_PS,
     NARROW_ELEMENTS,
+    NARROW_RARE_POINTS,
     POINT_BLOCK,
+    RARE_POINTS,
     RUN_BYTES,
     SPARSE_WIDTH,
     TOUCH_PS,
     WIDEN_PS,
 )
-from gscompile.schedules.loops import by_number, nested, ravel, storage, unravel
+from gscompile.schedules.loops import assumed, by_number, nested, ravel, storage, unravel
 from gscompile.schedules.rule import Context
 
 
@@ -222,6 +224,14 @@ def separable(nest: ScatterNest, ctx: Context) -> bool:
     if r.idempotent or not nest.dtype.is_float:
         return True
     return not (r.stepwise or nest.op.deterministic or ctx.deterministic)
+
+
+def combined(nest: ScatterNest, acc: DType, old: Expr, new: Expr) -> Expr:
+    """``old`` reduced with ``new``: a minimum of single elements without a branch, up to :data:`RARE_POINTS` for each cell."""
+    value = nest.op.reduction.combine(acc, old, new)
+    points = RARE_POINTS if acc.itemsize > 2 else NARROW_RARE_POINTS
+    rare = assumed(product(nest.grid)) < points * assumed(product(nest.shape))
+    return T.unpredictable(value) if rare and not nest.window else value
 
 
 def identity(nest: ScatterNest, acc: DType) -> Expr:

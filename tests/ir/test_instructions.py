@@ -101,3 +101,17 @@ def test_64_bit_maxima_of_rows_use_no_masked_stores(dtype: str, rows: int) -> No
 
     made = asm(maxima, "avx2")
     assert "vpcmpgtq" in made and not re.search(r"vp?maskmov", made)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "uint16", "int32", "int64"])
+def test_minima_of_single_elements_do_not_branch(dtype: str) -> None:
+    """The loop over points jumps back at its end, and nowhere else: which value stays cannot be predicted."""
+    b = gs.Builder("k")
+    data, index = b.input("x", (3000, 516), dtype), b.input("i", (4000, 516), "int64")
+    b.output(b.scatter(data, index, b.input("v", (4000, 516), dtype), 0, reduction="min"))
+    text = b.build(TARGETS["avx2"]).source("asm")
+    found = [loop for loop in loops(text) if loop.count("cmov") and loop.count(r"^mov.*%[a-z0-9]+, \(")]
+    assert found
+    for loop in found:
+        assert loop.count(r"^j") == 1, loop.instructions
+        assert not loop.count("vpinsrw"), "waits for what the register held"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -315,3 +316,49 @@ def test_results_larger_than_the_caches_at_index_vectors(dtype: str, symbolic: b
         m(x, i, out=memory[start : start + count * size].view(dtype))
         assert_same(memory[start : start + count * size].view(dtype), want)
         assert (memory[:start] == 99).all() and (memory[start + count * size :] == 99).all()
+
+
+# -- single elements that points along an axis are combined with ----------------------------------------------------
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("bounds", ["raise", "fill"])
+@pytest.mark.parametrize(
+    ("width", "rows", "dtype", "reduction"),
+    [
+        ((516,), 90, "float16", "min"),
+        ((3,), 5000, "bfloat16", "max"),
+        ((5, 7), 300, "uint64", "min"),
+        ((70,), 400, "int32", "add"),
+        ((2,), 1, "int8", "max"),
+    ],
+)
+def test_elements_of_a_large_table(
+    width: tuple[int, ...], rows: int, dtype: str, reduction: str, bounds: str, symbolic: bool
+) -> None:
+    """A table that no cache holds, and points before whose cells others are prefetched, at all ends; and a small one."""
+    rng = np.random.default_rng(3)
+    kind, columns = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype), int(np.prod(width))
+    names = [f"n{a}" for a in range(len(width))]
+    b = gs.Builder()
+    ends = names if symbolic else list(width)
+    large = (17 << 20) // np.dtype(kind).itemsize // columns
+    data = b.input("x", ["n" if symbolic else large, *ends], dtype)
+    index, src = (b.input(n, ["k" if symbolic else rows, *ends], t) for n, t in (("i", "int64"), ("v", dtype)))
+    b.output(b.scatter(data, index, src, 0, reduction=reduction, bounds=bounds))
+    m = b.build(CPU)
+    assert m.stats.kernels[-1][1] == ("chunked" if symbolic else "owner-computes")  # chunked: a call decides
+    combine = {"min": np.minimum, "max": np.maximum, "add": np.add}[reduction]
+    for n in (large, 40) if symbolic else (large,):
+        x = numbers((n, *width), "int16").astype(kind)
+        v = rng.integers(-100, 100, (rows, *width)).astype(kind)
+        i = ugly(rng, n, v.shape, bounds)
+        i[:: 2 if rows > 1 else 1] = n - 1  # cells that points come to one after the other
+        if bounds == "fill":
+            i.reshape(-1)[-1] = np.iinfo("int64").max
+        at, ok = resolved(i, n, bounds)
+        want = x.copy()
+        combine.at(want, (at[ok], *np.indices(i.shape)[1:, ok]), v[ok])
+        for threads in (1, 3):
+            gs.set_num_threads(threads)
+            assert_same(m(x, i, v), want)
