@@ -70,10 +70,36 @@ def segment_softmax(name: str, segments: int, points: int, *row: int) -> Workloa
     return Workload(name, name, make, declare, expected, sums=True)
 
 
+def run_softmax(name: str, runs: int, points: int, *row: int) -> Workload:
+    """The same, where offsets say which points a segment has."""
+
+    def make(a: Arguments) -> Arrays:
+        (count,) = a.cut(points)
+        index = a.index(ascending(zipf(0.8)), runs, (count,))
+        return {"x": a.data(count, *row), "offsets": np.searchsorted(index, np.arange(runs + 1))}
+
+    def declare(b: gs.Builder, x: gs.Value, offsets: gs.Value) -> gs.Value:
+        power = b.exp(x - b.segment_expand(b.segment_reduce(x, offsets, "max"), offsets, x.shape[0]))
+        return power / b.segment_expand(b.segment_reduce(power, offsets, "sum"), offsets, x.shape[0])
+
+    def expected(x: Any, offsets: Any) -> Any:
+        filled, lengths = np.flatnonzero(np.diff(offsets)), np.diff(offsets)
+        most = np.zeros((runs, *row))
+        total = most.copy()
+        most[filled] = np.maximum.reduceat(x, offsets[filled])
+        power = np.exp(x - np.repeat(most, lengths, 0))
+        total[filled] = np.add.reduceat(power, offsets[filled])
+        return (power / np.repeat(total, lengths, 0)).astype("float32")
+
+    return Workload(name, name, make, declare, expected, sums=True)
+
+
 ROWS = {
     **WORKLOADS,
     "segment_softmax": segment_softmax("segment_softmax", 20_000, 400_000),
     "segment_softmax_rows": segment_softmax("segment_softmax_rows", 20_000, 400_000, 8),
+    "run_softmax": run_softmax("run_softmax", 20_000, 400_000),
+    "run_softmax_rows": run_softmax("run_softmax_rows", 20_000, 400_000, 8),
 }
 """The benchmark's, and some that are timed nowhere yet."""
 

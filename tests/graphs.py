@@ -222,6 +222,8 @@ def rows() -> Iterator[gs.Builder]:
         b.output(b.sum(b.take(x, b.input("bags", ("m", 50), "int32")), 1))
         y, j = b.input("y", (500, 32), dtype), b.input("j", (500,), "int64")
         b.output(b.maximum(y, b.take(b.put(b.zeros((70, 32), dtype), j, y, reduction="add", sorted=True), j)))
+        o = b.input("o", (71,), "int32")
+        b.output(b.maximum(y, b.segment_expand(b.segment_reduce(y, o, "max"), o, 500)))
         yield b
 
 

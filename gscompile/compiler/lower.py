@@ -20,7 +20,7 @@ from typing import Any
 
 from gscompile.compiler.parts import NESTS, Parts
 from gscompile.compiler.plan import Plan, plan
-from gscompile.compiler.segments import Segments
+from gscompile.compiler.segments import Segments, points_of
 from gscompile.compiler.targets import Target
 from gscompile.errors import ArgumentError
 from gscompile.ir import status
@@ -31,8 +31,10 @@ from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, from_json, product, 
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
+from gscompile.ir.ops.elementwise import cast, constant
+from gscompile.ir.ops.reduce import SegmentReduce
 from gscompile.ir.ops.scatter import Scatter
-from gscompile.ir.ops.scattering import SegmentFold, SegmentsNest, SegmentStep
+from gscompile.ir.ops.scattering import Scattering, SegmentFold, SegmentsNest, SegmentStep
 from gscompile.ir.pairs import without_complex
 from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
@@ -445,36 +447,49 @@ class Lowering:
 
     def segments(self, group: Segments, written: dict[int, Buffer]) -> None:
         """The nest of folds over segments and of what becomes of the points."""
-        last, folds = group.last, group.folds
-        out, (_, index, points) = self.storage(last), folds[0].args
-        a, data = folds[0].op.indexing, folds[0].shape
+        last, folds, offsets = group.last, group.folds, group.offsets
+        out, points, (gather, _) = self.storage(last), points_of(folds[0]), group.gathers()[0]
+        a, data, index = gather.op.indexing, folds[0].shape, gather.args[1]
         assert a is not None
         steps = [v for v in group.inside if id(v) in self.plan.stored]
         totals: list[list[Buffer]] = [[] for _ in folds]
         for v, k in group.gathers():
             totals[k].append(self.stand_in(v))
         self.buffers |= {id(v): self.stand_in(v) for v in steps}
+        checked = self.plan.folded.get(id(last))
+        check = None if checked is None else self.taken_over(checked)
 
         def apart() -> Stmt:
             """The nests of a graph without the group."""
             body, launches, work, self.body = self.body, self.launches, self.work, []
             forget()
-            for v in group.values:
+            if check is not None and offsets is not None:
+                self.emit(check)
+            for v in without:
                 if id(v) in self.plan.apart:
                     self.stored(v, written)
             self.copy(last, out)
+            forget()
             stmt, self.body, self.launches, self.work = T.seq(*self.body), body, launches, work
             return stmt
 
+        own = {id(v) for v in group.values}
+        without = [v for v in self.graph.values if id(v) in own or (offsets is not None and id(v) in self.plan.idle)]
+
         def forget() -> None:
-            for v in (*group.values, last):
+            for v in (*without, last):
                 self.buffers.pop(id(v), None)
 
         def fold(v: Value) -> SegmentFold:
-            base, _, src = map(self.element, v.args)
-            assert isinstance(v.op, Scatter)
-            zeros = [T.const(0) for _ in data]
-            return SegmentFold(v.op, v.dtype, base(*zeros), lambda c: src(*c), group.needs(v.args[2], steps))
+            values = points_of(v)
+            source, needs = self.element(values), group.needs(values, steps)
+            if isinstance(v.op, Scatter):
+                base = self.element(v.args[0])(*(T.const(0) for _ in data))
+                return SegmentFold(v.op, v.dtype, base, lambda c: source(*c), needs)
+            assert isinstance(v.op, SegmentReduce)
+            op = Scattering(v.op.name, a, v.op.reduction, include_self=False)
+            nothing = constant(0, v.dtype)
+            return SegmentFold(op, v.dtype, nothing, lambda c: cast(source(*c), values.dtype, v.dtype), needs)
 
         def step(v: Value) -> SegmentStep:
             return SegmentStep(self.buffers[id(v)], lambda c: self.element(v).compute(c))
@@ -483,7 +498,10 @@ class Lowering:
             element = self.element(last)
             return element(*c) if id(last) in self.buffers else element.compute(c)
 
-        checked = self.plan.folded.get(id(last))
+        def place(j: Expr) -> Expr:
+            assert offsets is not None
+            return T.cast("int64", self.element(offsets)(j))
+
         self.emit(
             SegmentsNest(
                 name=last.name,
@@ -493,15 +511,16 @@ class Lowering:
                 own=a.map.layout.index(("index", a.map.own_axes[0])),
                 segments=product(data[k] for k in a.map.indexed_axes),
                 starts=lambda c: a.starts(self.element(index), a.split(c)[0], data, self.sizes, When.BEFORE)[0],
+                offsets=None if offsets is None else place,
                 folds=tuple(map(fold, folds)),
                 totals=tuple(map(tuple, totals)),
                 steps=tuple(map(step, steps)),
                 element=result,
                 needs=group.needs(last, steps),
-                cost=sum(self.plan.cost[id(v)] for v in (*(f.args[2] for f in folds), last)),
+                cost=sum(self.plan.cost[id(v)] for v in (*map(points_of, folds), last)),
                 grid=lambda c: a.split(c)[0],
                 apart=apart,
-                check=None if checked is None else self.taken_over(checked),
+                check=check,
             )
         )
         forget()
@@ -522,13 +541,13 @@ class Lowering:
                 self.emit(self.check(v))
         late = {id(v) for v in self.plan.late}
         written: dict[int, Buffer] = {}
-        grouped = {id(v) for g in self.plan.segments.values() for v in g.values}
+        passed = self.plan.idle | {id(v) for g in self.plan.segments.values() for v in g.values}
         for v in graph.values:
             if id(v) in late:
                 self.emit(self.check(v))
             if id(v) in self.plan.segments:
                 self.segments(self.plan.segments[id(v)], written)
-            elif id(v) in self.plan.stored and id(v) not in written and id(v) not in grouped:
+            elif id(v) in self.plan.stored and id(v) not in written and id(v) not in passed:
                 self.stored(v, written)
         for k, v in enumerate(graph.outputs):
             if written.get(id(v)) is not self.outs[k]:  # an input, a constant, or an output named twice

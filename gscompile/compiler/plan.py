@@ -29,7 +29,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gscompile.compiler.segments import Segments, find_segments
+from gscompile.compiler.segments import Segments, find_segments, idle, offset_checks
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.ops.base import Inline, Leaf, Stored, Tree
 
@@ -54,6 +54,7 @@ class Plan:
         segments: id of a value -> the group whose last it is, which one nest computes; values of it that have storage have it
             there, one point's at a time.
         apart: as ``stored``, where groups are taken apart.
+        idle: ids of the values that are computed only there.
     """
 
     stored: frozenset[int]
@@ -65,6 +66,7 @@ class Plan:
     cost: dict[int, int]
     segments: dict[int, Segments]
     apart: frozenset[int]
+    idle: frozenset[int]
 
 
 Readers: TypeAlias = dict[int, list[tuple[Value, int]]]
@@ -86,8 +88,13 @@ def plan(graph: Graph, again: int = 0, stores_indices: bool = False, by_segment:
     groups = find_segments(graph, readers) if by_segment else []
     stored, cost = _stored(graph, readers, again, stores_indices, groups)
     apart = _stored(graph, readers, again, stores_indices, [])[0] if groups else stored
+    unused = idle(graph, groups) if groups else set()
+    offsets = offset_checks(groups, unused)
     nest_of = {id(fold): g.last for g in groups for fold in g.folds}
-    checked = [v for v in graph.values if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
+    one = {id(last): k for k, last in offsets.items()}  # that a nest takes over
+    nest_of |= {k: last for k, last in offsets.items() if one[id(last)] == k}
+    indexed = [v for v in graph.values if id(v) not in unused or id(v) in offsets]
+    checked = [v for v in indexed if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
     checked = _distinct(checked)
     written = _reading_stored(graph, stored)
     early = tuple(v for v in checked if id(v.args[1]) not in written)
@@ -98,7 +105,8 @@ def plan(graph: Graph, again: int = 0, stores_indices: bool = False, by_segment:
     folded = {id(nest): v for v, nest in nests if nest is not v}
     segments = {id(g.last): g for g in groups}
     joined = frozenset(id(v) for v, _ in nests)
-    return Plan(frozenset(stored), early, late, joined, folded, in_place, cost, segments, frozenset(apart))
+    apart_, unused_ = frozenset(apart), frozenset(unused)
+    return Plan(frozenset(stored), early, late, joined, folded, in_place, cost, segments, apart_, unused_)
 
 
 def _stored(
@@ -208,7 +216,9 @@ def _joined(
     last = min((order[id(v)] for v in in_place), default=len(order))
     waiting = [order[id(v)] for v in late]
     for v in reversed(early):
-        nest = nest_of.get(id(v), v) if id(v) in stored else _fold_of(v, stored, readers)
+        nest = nest_of.get(id(v))
+        if nest is None:
+            nest = v if id(v) in stored else _fold_of(v, stored, readers)
         if nest is None or order[id(nest)] > last or v.op.lanes > 1:
             break
         after = bisect_right(waiting, order[id(v)])

@@ -1,8 +1,9 @@
 """Values that are computed together, segment by segment: folds of the points of each, and what becomes of the points by them.
 
-In ``exp(x - max[i]) / sum[i]``, where i is sorted, max and sum are scatters that nothing but ``take(.., i)`` reads.  The points
-of a segment follow each other, so that one nest can fold them as often as it takes, and write what they become.  A group is all
-that stands between the first of these folds and the only value of it that others read.
+In ``exp(x - max[i]) / sum[i]``, where i is sorted, max and sum are scatters that nothing but ``take(.., i)`` reads.  Where
+offsets say which points a segment has, they are reductions of runs that nothing but ``segment_expand`` by the same offsets reads.
+The points of a segment follow each other, so that one nest can fold them as often as it takes, and write what they become.  A
+group is all that stands between the first of these folds and the only value of it that others read.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from dataclasses import dataclass, field
 
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.graph import Graph, Value
+from gscompile.ir.index_map import IndexMap
 from gscompile.ir.ops.gather import Gather
-from gscompile.ir.ops.movement import Full
+from gscompile.ir.ops.movement import Full, RunNumbers
+from gscompile.ir.ops.reduce import SegmentReduce
 from gscompile.ir.ops.scatter import Scatter
 
 Readers = Mapping[int, Sequence[tuple[Value, int]]]
@@ -25,7 +28,7 @@ class Segments:
     """A group.
 
     Attributes:
-        values: those that only the group reads, in graph order: scatters, gathers of what these give, and what is made of that.
+        values: those that only the group reads, in graph order: folds, gathers of what these give, and what is made of that.
         last: what is stored: the value that others read.
     """
 
@@ -34,13 +37,29 @@ class Segments:
 
     @property
     def folds(self) -> list[Value]:
-        """The scatters."""
-        return [v for v in self.values if isinstance(v.op, Scatter)]
+        """The scatters, or the reductions of runs."""
+        return [v for v in self.values if _is_fold(v)]
 
     @property
     def inside(self) -> list[Value]:
         """The other values that only the group reads."""
-        return [v for v in self.values if not isinstance(v.op, Scatter)]
+        return [v for v in self.values if not _is_fold(v)]
+
+    @property
+    def offsets(self) -> Value | None:
+        """Where the segments begin and end; None where an index says in which one a point is."""
+        return _offsets(self.folds[0])
+
+    @property
+    def reads(self) -> list[Value]:
+        """The values that the nest reads."""
+        mine = {id(v) for v in self.values}
+        found = [a for v in (*self.values, self.last) for a in v.args if id(a) not in mine]
+        offsets = self.offsets
+        if offsets is None:
+            return found
+        ends = {id(a) for v in self.folds for a in v.args[1:]}
+        return [offsets, *(a for a in found if id(a) not in ends and not isinstance(a.op, RunNumbers))]
 
     def gathers(self) -> list[tuple[Value, int]]:
         """The values that are a fold's, each at its point, with the number of that fold."""
@@ -59,6 +78,40 @@ class Segments:
         return [k for k, v in enumerate(some) if id(v) in found]
 
 
+def points_of(fold: Value) -> Value:
+    """What a fold folds."""
+    return fold.args[2 if isinstance(fold.op, Scatter) else 0]
+
+
+def idle(graph: Graph, groups: Sequence[Segments]) -> set[int]:
+    """The ids of the values, none of a group's own, that nothing reads but the nests that a group would be taken apart to."""
+    of, todo = {id(g.last): g for g in groups}, list(graph.outputs)
+    used = {id(v) for g in groups for v in g.values}
+    while todo:
+        v = todo.pop()
+        if id(v) not in used:
+            used.add(id(v))
+            todo += of[id(v)].reads if id(v) in of else v.args
+    return {id(v) for v in graph.values} - used
+
+
+def offset_checks(groups: Sequence[Segments], unused: set[int]) -> dict[int, Value]:
+    """The id of each value whose indices are to be checked, as offsets ascend then, though only unused ones read it -> the last
+    value of the first group that the offsets are of.
+    """
+    found: dict[int, Value] = {}
+    for g in groups:
+        todo, seen = [v.args[1] for v, _ in g.gathers() if isinstance(v.args[1].op, RunNumbers)], set()
+        while todo:
+            v = todo.pop()
+            if id(v) in unused and id(v) not in seen:
+                seen.add(id(v))
+                todo += v.args
+                if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape):
+                    found.setdefault(id(v), g.last)
+    return found
+
+
 def find_segments(graph: Graph, readers: Readers) -> list[Segments]:
     """The groups of a graph; no value is in two."""
     outputs = Counter(map(id, graph.outputs))
@@ -72,9 +125,9 @@ def find_segments(graph: Graph, readers: Readers) -> list[Segments]:
             if group is None:
                 group = current.get(key)
                 if group is None or group.is_over(outputs):
-                    group = current[key] = _Growing(key, v.args[2])
+                    group = current[key] = _Growing(key, points_of(v))
                     groups.append(group)
-            if group.key != key or id(v.args[0]) in of:
+            if group.key != key or (isinstance(v.op, Scatter) and id(v.args[0]) in of):
                 continue
         elif group is None or len(members) > 1 or not group.takes(v):
             continue
@@ -117,7 +170,7 @@ class _Growing:
                 if not self.open[id(a)]:
                     del self.open[id(a)]
         self.open[id(v)] = readings
-        if len(self.open) == 1 and not isinstance(v.op, Scatter):
+        if len(self.open) == 1 and not _is_fold(v):
             self.last, self.before = v, len(self.values)
         self.values.append(v)
         self.ids.add(id(v))
@@ -132,13 +185,30 @@ class _Growing:
         return self.last is not None and self.open == {id(self.last): outputs[id(self.last)]}
 
 
+def _is_fold(v: Value) -> bool:
+    return isinstance(v.op, (Scatter, SegmentReduce))
+
+
+def _offsets(v: Value) -> Value | None:
+    """The offsets of a reduction of runs; they are checked, and sliced."""
+    return v.args[1].args[0].args[1] if isinstance(v.op, SegmentReduce) else None
+
+
 def _folds(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int]) -> Hashable:
     """What is equal for folds of the same segments; None where a value is none, or others read what it gives."""
     op = v.op
-    if not isinstance(op, Scatter) or not op.sorted or op.overlapping or op.deterministic or outputs[id(v)]:
+    if not isinstance(op, (Scatter, SegmentReduce)) or outputs[id(v)] or v.dtype.kind not in "fiu":
         return None
-    m, r = op.addressing.map, op.reduction
-    if r.arity > 1 or r.function is None or not (r.associative and r.commutative) or v.dtype.kind not in "fiu":
+    r = op.reduction
+    if r.arity > 1 or r.function is None or not (r.associative and r.commutative):
+        return None
+    return _scattered(v, op, readings) if isinstance(op, Scatter) else _reduced(v, readings)
+
+
+def _scattered(v: Value, op: Scatter, readings: Sequence[tuple[Value, int]]) -> Hashable:
+    """As :func:`_folds`, of scatters by one index."""
+    m = op.addressing.map
+    if not op.sorted or op.overlapping or op.deterministic:
         return None
     if op.addressing.bounds is Bounds.FILL or len(m.own_axes) != 1 or not isinstance(v.args[0].op, Full):
         return None
@@ -150,3 +220,17 @@ def _folds(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int
     if not same or any(kind != "window" for kind, _ in m.layout[own + 1 :]):
         return None
     return (id(v.args[1]), op.addressing, v.shape, v.args[2].shape)
+
+
+def _reduced(v: Value, readings: Sequence[tuple[Value, int]]) -> Hashable:
+    """As :func:`_folds`, of reductions of runs: each row gets what its own run has given."""
+    points, offsets = v.args[0], _offsets(v)
+    take = IndexMap.take(v.rank, 1)
+    same = all(
+        isinstance(g.op, Gather)
+        and (k, g.op.addressing.map, g.shape) == (0, take, points.shape)
+        and isinstance(g.args[1].op, RunNumbers)
+        and g.args[1].args[1] is offsets
+        for g, k in readings
+    )
+    return (id(offsets), points.shape) if same else None

@@ -39,6 +39,7 @@ class Draft:
         constraints: each with the number of the value that needs it.
         outputs: in the order of the results.
         scope: the function that is adding values, where that is not the builder's own; see :meth:`within`.
+        run_numbers: (id of offsets, rows) -> the numbers of the runs of so many rows, and their place among the values.
         busy: whether a method of the builder is running, so that another one is called by it, not by the user.
     """
 
@@ -51,6 +52,7 @@ class Draft:
         self.constraints: list[tuple[int, Constraint]] = []
         self.outputs: list[Value] = []
         self.scope = ""
+        self.run_numbers: dict[tuple[int, Dim], tuple[int, Value]] = {}
         self.busy = False
         self.names: set[str] = set()
 

@@ -7,12 +7,13 @@ from typing import Any, cast
 from gscompile.errors import DTypeError, ShapeError
 from gscompile.frontend import core
 from gscompile.frontend.arg_scatter import ARGS
-from gscompile.frontend.arguments import Operand, axes_of, axis_of, flag, scalar_of
-from gscompile.frontend.core import GatherOptions
+from gscompile.frontend.arguments import Operand, axes_of, axis_of, flag, named, scalar_of
+from gscompile.frontend.core import GatherOptions, ScatterOptions
 from gscompile.frontend.getitem import GetItemOps
-from gscompile.ir.dims import product, shape_str
+from gscompile.ir.dims import Dim, as_dim, product, shape_str
 from gscompile.ir.graph import Value
 from gscompile.ir.index_map import IndexMap
+from gscompile.ir.ops.movement import RunNumbers, Slice
 from gscompile.ir.ops.reduce import ArgReduce, Reduce, SegmentArg, SegmentReduce, reduced_shape
 from gscompile.ir.ops.reductions import FOLDS, fold
 from gscompile.ir.ops.scan import Scan
@@ -134,10 +135,7 @@ class ReduceOps(GetItemOps):
         v, o = self.draft.as_value(op, "x", x), self.draft.as_value(op, "offsets", offsets)
         if v.rank == 0:
             raise ShapeError(f"{op}: x must have at least one axis; got a scalar")
-        if not o.dtype.is_integer:
-            raise DTypeError(f"{op}: offsets must have an integer dtype; got {o.dtype}")
-        if o.rank != 1 or o.shape[0] == 0:
-            raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(o.shape)}")
+        _require_offsets(op, o)
         # taking from 0..k gives the offsets themselves, checked
         places = self.iota((v.shape[0] + 1,))
         inside = core.gather(self.draft, op, places, o, IndexMap.take(1, 1), GatherOptions(negative=False))
@@ -151,3 +149,59 @@ class ReduceOps(GetItemOps):
         at = TensorType(rows.shape, DTYPES["int64"])
         pair = folded, self.draft.add(SegmentArg(ArgReduce(arg == "argmax", 0, False)), [v, begin, end], at)
         return cast(Value, pair)
+
+    def segment_expand(self, x: Operand, offsets: Operand, rows: Any) -> Value:
+        """What stands for a run, for each of its rows: ``out[p] = x[s]`` where ``offsets[s] <= p < offsets[s + 1]``.
+
+        It leads back from what :meth:`segment_reduce` gives to the rows that were reduced: torch_scatter's ``gather_csr``,
+        ``numpy.repeat(x, lengths, 0)``.
+
+        x: at least one axis, n rows.  offsets: any integer dtype, (n + 1,), ascending from 0 to ``rows``, so that each row is in
+        one run.  rows: how many there are: an int, a symbolic size's name, or an entry of some value's ``shape``.
+
+        Result: (rows,) and x's other extents; x's dtype.
+
+        Raises: DTypeError, ShapeError; BoundsError at the call, with the place of an offset and, as its value, the length of the
+        run that ends there, if that is not in [0, rows]; with -1, if the first offset is not 0 or the last one not ``rows``.
+        """
+        op = "segment_expand"
+        v, o = self.draft.as_value(op, "x", x), self.draft.as_value(op, "offsets", offsets)
+        k = named(op, "rows", as_dim, rows)
+        if v.rank == 0:
+            raise ShapeError(f"{op}: x must have at least one axis; got a scalar")
+        _require_offsets(op, o)
+        what = f"{op}: the first axis of x {shape_str(v.shape)} and offsets {shape_str(o.shape)} less one"
+        self.draft.require([("<=", 1, o.shape[0], what), ("==", v.shape[0], o.shape[0] - 1, what)])
+        numbers = self._run_numbers(op, o, k)
+        return core.gather(self.draft, op, v, numbers, IndexMap.take(v.rank, 1), GatherOptions(bounds="trust"))
+
+    def _run_numbers(self, op: str, offsets: Value, rows: Dim) -> Value:
+        """The number of the run that each of so many rows is in: the same value where it is asked for again."""
+        values, known = self.draft.values, self.draft.run_numbers
+        place, found = known.get((id(offsets), rows), (len(values), offsets))
+        if place < len(values) and values[place] is found:  # it has not been rewound
+            return found
+        n, at, through = offsets.shape[0] - 1, self.cast(offsets, "int64"), IndexMap.take(1, 1)
+
+        def part(x: Value, start: Dim, extent: Dim) -> Value:
+            return self.draft.add(Slice((start,), (1,)), [x], TensorType((extent,), x.dtype))
+
+        # each run's length, and before and after them 0 where the first one begins at 0 and the last one ends at rows, else -1
+        zero, begins = self.zeros((), "int64"), part(at, 0, n)
+        begin, end = self.eq(part(at, 0, 1), 0), self.eq(part(at, n, 1), self.size(rows))
+        lengths = self.concat([self.where(begin, zero, -1), part(at, 1, n) - begins, self.where(end, zero, -1)])
+        # taking from 0..rows gives them themselves, checked
+        checked = core.gather(self.draft, op, self.iota((rows + 1,)), lengths, through, GatherOptions(negative=False))
+        options = ScatterOptions(reduction="add", bounds="trust", sorted=True)
+        zeros = self.zeros((rows + 1,), "int64")
+        ended = core.scatter(self.draft, op, zeros, begins + part(checked, 1, n), 1, through, options)
+        found = self.draft.add(RunNumbers(), [self.cumsum(ended), offsets], TensorType((rows,), DTYPES["int64"]))
+        known[id(offsets), rows] = len(values) - 1, found
+        return found
+
+
+def _require_offsets(op: str, offsets: Value) -> None:
+    if not offsets.dtype.is_integer:
+        raise DTypeError(f"{op}: offsets must have an integer dtype; got {offsets.dtype}")
+    if offsets.rank != 1 or offsets.shape[0] == 0:
+        raise ShapeError(f"{op}: offsets must have one axis, of at least one element; got {shape_str(offsets.shape)}")

@@ -18,7 +18,7 @@ from gscompile.ir.bounds import Bounds
 from gscompile.ir.dims import Dim, dim_min, evaluate, shape_str
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.ops.leaf import Input
-from gscompile.ir.ops.movement import Cast
+from gscompile.ir.ops.movement import Cast, RunNumbers
 from gscompile.ir.ops.reduce import SegmentArg, SegmentReduce
 
 Spec: TypeAlias = Any
@@ -80,6 +80,9 @@ def index_inputs(graph: Graph) -> dict[str, IndexInput]:
         if isinstance(v.op, (SegmentReduce, SegmentArg)):
             for source in _inputs(v.args[1], computed=True):
                 found[source.name] = IndexInput(source, (v.args[0].shape[0],), offsets=True)
+        if isinstance(v.op, RunNumbers):
+            for source in _inputs(v.args[1], computed=True):
+                found[source.name] = IndexInput(source, v.shape, offsets=True)
         a = v.op.indexing
         if a is None:
             continue

@@ -9,6 +9,9 @@ Columns of a row are folded each for itself, a sector of them by neighbours.
 A segment begins where a point's cell is not that of the point before.  Where the promise of sorted indices is broken each run of
 equal ones is a segment, or several blocks write the same points: results are undefined, and nothing else.
 
+Where offsets say what segments are, a block looks for the first one that is not before its points, as many threads at once as for
+an end, and marks those up to the first one that is past its points: a bit for each point.  That one is the last segment's end.
+
 Per point its index, each time it is folded its value, which caches have but for the first time, and the result.  Sums are the
 same in each call: which lane has which point depends on sizes and indices alone.
 """
@@ -25,7 +28,7 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import SegmentFold, SegmentsNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.cuda.atomics import PLAIN, atomic_name, widened
+from gscompile.schedules.cuda.atomics import PLAIN, atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded, test
 from gscompile.schedules.cuda.groups import WARP, groups
 from gscompile.schedules.cuda.numbers import RESIDENT_THREADS, SECTOR, SEGMENT_POINTS, SEGMENT_STEPS, SEGMENT_THREADS
@@ -77,6 +80,7 @@ class _Block:
         at: where the block is: on the shared axes, along the segments, and across them.
         totals, steps: registers for those of the nest.
         stop, found: registers: where the last segment ends, and the first of some threads.
+        marks: shared memory for a bit of each point, where offsets say which are marked; otherwise None.
         begins, long: lists in shared memory: the points at which segments begin, and the numbers of those that all threads take.
         words: shared memory for a bit of each thread.
         parts: shared memory, by dtype, for what warps have of a fold.
@@ -95,6 +99,7 @@ class _Block:
     begins: Buffer
     long: Buffer
     words: Buffer
+    marks: Buffer | None
     parts: dict[str, Buffer]
 
     @staticmethod
@@ -119,6 +124,7 @@ class _Block:
             shared("begins", threads + 2, "int32"),
             shared("long", threads + 2, "int32"),
             shared("words", threads // WARP, "uint32"),
+            None if nest.offsets is None else shared("marks", threads // WARP, "uint32"),
             {d.tir: shared(f"parts_{d.tir}", threads // WARP * width, d.tir) for d in map(_wide, nest.folds)},
         )
 
@@ -130,7 +136,8 @@ class _Block:
             return next((T.load(register, ZERO) for b, register in stands if buf.same_as(b)), None)
 
         registers = [*self.totals, *self.steps, self.stop, self.found]
-        shared = [self.begins, self.long, self.words, *self.parts.values()]
+        marks = [] if self.marks is None else [self.marks]
+        shared = [self.begins, self.long, self.words, *marks, *self.parts.values()]
         first, n = self.at[-2] * self.threads, self.extent
         ends = [first, T.minimum(n, first + self.threads)]
         body = T.registers("first", ends, lambda x: self.looks(*x))
@@ -196,17 +203,89 @@ class _Block:
     def looks(self, first: Expr, end: Expr) -> Stmt:
         """Look at the block's points, and take the segments that begin there."""
         p, n = first + self.t, self.extent
-        report = test(self.nest.check, self.nest.grid(self.row(p)), self.ctx)
-        goes_on = T.if_then_else(end < n, T.const(1, "int32") - self.begins_at(end), NO)
 
         def some(count: Expr, goes_on: Expr) -> Stmt:
             return T.if_(count > 0, self.takes(first, end, count, count - goes_on))
 
+        def listed(begins: Expr, goes_on: Expr) -> Stmt:
+            return T.seq(
+                self.listed(self.begins, begins, end - first),
+                _narrow("count", [self.length(self.begins), goes_on], some),
+            )
+
+        one = T.const(1, "int32")
+        if self.nest.offsets is not None:
+            goes_on = T.select(T.load(self.stop, ZERO) > end, one, NO)
+            return T.seq(self.tests(p), self.mark(first, end, self.nest.offsets), listed(self.marked(self.t), goes_on))
+        report = test(self.nest.check, self.nest.grid(self.row(p)), self.ctx)
         return T.seq(
             None if report is None else T.if_(p < end, report),
-            self.listed(self.begins, T.if_then_else(p < end, self.begins_at(p), NO), end - first),
-            _narrow("count", [self.length(self.begins), goes_on], some),
+            listed(
+                T.if_then_else(p < end, self.begins_at(p), NO),
+                T.if_then_else(end < n, one - self.begins_at(end), NO),
+            ),
         )
+
+    def tests(self, p: Expr) -> Stmt | None:
+        """Test the offsets, each by some thread of the blocks of the first columns."""
+        check = self.nest.check
+        if check is None:
+            return None
+        count = self.ctx.sizes(check.grid[0])
+        points = T.quotient(self.extent + (self.threads - 1), T.const(self.threads)) * self.threads
+
+        def some(k: Expr) -> Stmt | None:
+            report = test(check, [p + k * points], self.ctx)
+            return None if report is None else T.if_(p + k * points < count, report)
+
+        def each(points: Expr) -> Stmt:
+            return T.for_(T.quotient(count + (points - 1), points), some, "k")
+
+        every = T.registers("points", [points], lambda x: each(*x))
+        return T.if_(self.at[-1] == 0, every)
+
+    def mark(self, first: Expr, end: Expr, offsets: Callable[[Expr], Expr]) -> Stmt:
+        """Mark the offsets that are among the block's points, and find the first one that is not before their end."""
+        t, threads, last, marks = self.t, self.threads, self.ctx.sizes(self.nest.segments), self.marks
+        assert marks is not None
+
+        def some(begin: Expr) -> Stmt:
+            def here(at: Expr) -> Stmt:
+                inside = T.all_of([at >= first, at < end])
+                place = T.cast("uint32", at - first)
+                bit = T.const(1, "uint32") << (place & T.const(WARP - 1, "uint32"))
+                word = T.quotient(at - first, T.const(WARP))
+                return T.seq(
+                    T.if_(inside, atomic("or", marks, [word], bit)),
+                    _first(self.found, self.words, T.cast("int32", at >= end), threads),
+                )
+
+            at = T.if_then_else(begin + t <= last, offsets(T.minimum(begin + t, last)), self.extent)
+            k = T.int64(T.load(self.found, ZERO))
+            found = offsets(T.minimum(begin + k, last))
+            stop = T.store(self.stop, [ZERO], T.maximum(end, T.minimum(found, self.extent)))
+            return T.seq(T.registers("offset", [at], lambda x: here(*x)), T.if_(k < threads, stop))
+
+        def every(begin: Expr) -> Stmt:
+            rounds = T.quotient(last - begin + threads, T.const(threads))
+            unfound = T.load(self.found, ZERO) == T.const(threads, "int32")
+            return T.seq(
+                T.store(self.found, [ZERO], T.const(threads, "int32")),
+                T.store(self.stop, [ZERO], self.extent),
+                T.for_(rounds, lambda k: T.if_(unfound, some(begin + k * threads)), "k"),
+            )
+
+        return T.seq(
+            _cleared(marks, threads),
+            self.find(T.const(-1), last, lambda j: T.cast("int32", offsets(j) >= first)),
+            T.registers("begin", [T.load(self.stop, ZERO)], lambda x: every(*x)),
+        )
+
+    def marked(self, t: Expr) -> Expr:
+        """1 where the point with that number is, else 0."""
+        assert self.marks is not None
+        word = T.load(self.marks, T.quotient(t, T.const(WARP)))
+        return T.cast("int32", (word >> T.cast("uint32", T.floormod(t, T.const(WARP)))) & T.const(1, "uint32"))
 
     def takes(self, first: Expr, end: Expr, count: Expr, whole: Expr) -> Stmt:
         """The segments.
@@ -230,11 +309,15 @@ class _Block:
         def by_block(k: Expr) -> Stmt:
             return _narrow("m", [T.load(self.long, k)], lambda j: self.by_block(first, j, whole))
 
+        def find_end(begin: Expr) -> Stmt:
+            return self.find(end, self.extent, lambda p: self.apart(p, begin))
+
         many = T.const(self.threads) >> (bits + self.log_width)
+        is_known = self.nest.offsets is not None
         return T.seq(
             _narrow("bits", [bits, long, many], by_lanes),
-            T.store(self.stop, [ZERO], end),
-            T.if_(count > whole, self.find_end(end, first + self.begin(count - 1))),
+            None if is_known else T.store(self.stop, [ZERO], end),
+            None if is_known else T.if_(count > whole, find_end(first + self.begin(count - 1))),
             _narrow("long", [self.length(self.long)], lambda x: T.for_(x, by_block, "m")),
         )
 
@@ -336,34 +419,34 @@ class _Block:
             self.merged(T.const((lanes // self.width).bit_length() - 1), acc, combine),
         )
 
-    def find_end(self, first: Expr, begin: Expr) -> Stmt:
-        """Find where a segment ends that goes on at ``first``.
+    def find(self, low: Expr, high: Expr, is_there: Callable[[Expr], Expr]) -> Stmt:
+        """Store where something begins to be true, between two numbers; the higher one if nowhere.
 
-        Each step looks at as many points as there are threads, equally far apart; the next one looks between two of them.
+        Each step looks at as many numbers as there are threads, equally far apart; the next one looks between two of them.
         """
-        n, threads = self.extent, self.threads
-        low = T.buffer("low", [1], "int64", align=8, scope="local")
+        threads = self.threads
+        least = T.buffer("low", [1], "int64", align=8, scope="local")
 
-        def step(low_: Expr, high: Expr, distance: Expr) -> Stmt:
+        def step(low_: Expr, high_: Expr, distance: Expr) -> Stmt:
             p, k = low_ + (self.t + 1) * distance, T.int64(T.load(self.found, ZERO))
             last = T.quotient(T.load(self.stop, ZERO) - low_ - 1, distance)
             return T.seq(
-                _first(self.found, self.words, T.if_then_else(p < high, self.apart(p, begin), NO), threads),
-                T.store(self.stop, [ZERO], T.select(k < threads, low_ + (k + 1) * distance, high)),
-                T.store(low, [ZERO], low_ + last * distance),
+                _first(self.found, self.words, T.if_then_else(p < high_, is_there(p), NO), threads),
+                T.store(self.stop, [ZERO], T.select(k < threads, low_ + (k + 1) * distance, high_)),
+                T.store(least, [ZERO], low_ + last * distance),
             )
 
         def narrower(_: Expr) -> Stmt:
-            ends = [T.load(low, ZERO), T.load(self.stop, ZERO)]
+            ends = [T.load(least, ZERO), T.load(self.stop, ZERO)]
             distance = T.quotient(ends[1] - ends[0] + (threads - 1), T.const(threads))
             return T.registers("apart", [*ends, distance], lambda x: step(*x))
 
         bits = threads.bit_length() - 1
-        steps = sum((T.cast("int64", n - first > T.const(1 << bits * k)) for k in range(1, 62 // bits + 1)), ONE)
+        steps = sum((T.cast("int64", high - low > T.const(1 << bits * k)) for k in range(1, 62 // bits + 1)), ONE)
         return T.seq(
-            T.allocate(low),
-            T.store(low, [ZERO], first),
-            T.store(self.stop, [ZERO], n),
+            T.allocate(least),
+            T.store(least, [ZERO], low),
+            T.store(self.stop, [ZERO], high),
             T.registers("steps", [steps], lambda x: T.for_(x[0], narrower, "s")),
         )
 
@@ -408,6 +491,19 @@ def _listed(to: Buffer, words: Buffer, number: Expr, chosen: Expr, end: Expr, th
     )
     start = [T.address_of(b, ZERO) for b in (to, words)]
     return T.evaluate(T.device_call(name, *start, number, chosen, end, source=source))
+
+
+def _cleared(words: Buffer, threads: int) -> Stmt:
+    """No bit of any thread, for all after their next barrier.
+
+    Where TVM sees a store it puts a barrier before what reads, though that is in a branch.
+    """
+    name = f"gs_cleared_{threads}"
+    source = (
+        f"__device__ __forceinline__ void {name}(unsigned int* words) {{\n"
+        f"  if (threadIdx.x < {threads // WARP}) words[threadIdx.x] = 0;\n}}\n"
+    )
+    return T.evaluate(T.device_call(name, T.address_of(words, ZERO), source=source))
 
 
 def _first(found: Buffer, words: Buffer, chosen: Expr, threads: int) -> Stmt:

@@ -59,6 +59,12 @@ def segments(b: gs.Builder) -> gs.Value:
     return x - b.take(b.put(b.zeros((N, F)), i, x, reduction="mean", sorted=True), i)
 
 
+def runs(b: gs.Builder) -> gs.Value:
+    """The same, of runs that offsets give."""
+    x, o = b.input("x", (SEGMENTED, F), "float32"), b.input("o", (N + 1,), "int64")
+    return x - b.segment_expand(b.segment_reduce(x, o, "mean"), o, SEGMENTED)
+
+
 def bags(b: gs.Builder) -> gs.Value:
     return b.sum(b.take(b.input("x", ("n", 64), "float32"), b.input("i", ("c", 50), "int64")), 1)
 
@@ -86,6 +92,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "sorted_elements": sorted_elements,
     "sorted_rows": sorted_rows,
     "segments": segments,
+    "runs": runs,
     "bags": bags,
 }
 
@@ -103,8 +110,11 @@ def arrays(name: str, inputs: Any) -> dict[str, Any]:
     if name.startswith("sorted"):
         found["i"][K // 3 : K] = found["i"][0]  # many in one cell
         found["i"].sort()
+    lengths = np.r_[np.full(N - 3, 2), 150, 604, SEGMENTED - 2 * (N - 3) - 754]
     if name == "segments":
-        found["i"] = np.repeat(np.arange(N), np.r_[np.full(N - 3, 2), 150, 604, SEGMENTED - 2 * (N - 3) - 754])
+        found["i"] = np.repeat(np.arange(N), lengths)
+    if name == "runs":
+        found["o"] = np.r_[0, np.cumsum(lengths)]
     if name == "sorted_elements":
         found["i"][:-1][rng.random(LONG - 1) < 0.2] = N  # dropped
         found["v"][-1] = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,178 @@ def test_a_batch_has_segments_of_its_own(tmp_path: Path) -> None:
     assert len(launches) == 1
 
 
+# -- segments that offsets give
+
+RUNS: dict[str, Callable[..., Any]] = {
+    "sum": np.sum,
+    "mean": np.mean,
+    "max": np.max,
+    "min": np.min,
+    "prod": np.prod,
+}
+FOLDED: list[
+    tuple[str, str, tuple[int, ...], str]
+] = [  # dtype, what folds twice, extents of a row, dtype of the offsets
+    ("float32", "max sum", (), "int64"),
+    ("float32", "mean mean", (20,), "int32"),
+    ("float16", "max sum", (3,), "int64"),
+    ("bfloat16", "min mean", (), "uint16"),
+    ("float64", "max sum", (5,), "int64"),
+    ("int32", "max min", (7,), "uint64"),
+    ("int32", "sum min", (), "int16"),
+]
+
+
+def twice(b: gs.Builder, x: gs.Value, o: gs.Value, folds: str) -> gs.Value:
+    """What is left without one total, and then without half of another."""
+    one, other = folds.split()
+    rest = x - b.cast(b.segment_expand(b.segment_reduce(x, o, one), o, x.shape[0]), x.dtype.name)
+    return rest * 2 - b.cast(b.segment_expand(b.segment_reduce(rest, o, other), o, x.shape[0]), x.dtype.name)
+
+
+def plain(x: Array, o: Array, folds: str) -> Array:
+    """The same, run by run."""
+    out, (one, other) = np.zeros_like(x), folds.split()
+    for begin, end in itertools.pairwise(map(int, o)):
+        if begin < end:
+            rest = x[begin:end] - RUNS[one](x[begin:end], axis=0).astype(x.dtype)
+            out[begin:end] = rest * 2 - RUNS[other](rest, axis=0).astype(x.dtype)
+    return out
+
+
+def offsets(kind: str, k: int) -> Array:
+    """Of runs with lengths of a kind."""
+    rng = np.random.default_rng(k)
+    inner = {
+        "one": [],
+        "uneven": np.cumsum(rng.zipf(1.3, k // 8).clip(0, 900)),
+        "single": np.arange(k),
+        "empty": np.repeat(rng.integers(0, k + 1, 40), 90),  # more than a block has threads
+        "first and last": [0, 0, k // 3, k, k],
+        "all but one": [0] * 1500 + [k] * 1500,
+    }[kind]
+    inner = np.sort(np.asarray(inner, "int64"))
+    return np.r_[0, inner[inner <= k], k].astype("int64")
+
+
+@on_cpu_only
+def test_runs(tmp_path: Path) -> None:
+    """Static and symbolic, against loops over the runs."""
+    builders = []
+    for c, (dtype, folds, row, index) in enumerate(FOLDED):
+        b = gs.Builder(f"r{c}")
+        x = b.input("x", (K if c % 3 == 2 else "k", *row), dtype)
+        b.output(twice(b, x, b.input("o", ("m",), index), folds))
+        builders.append(b)
+    kinds = ("one", "uneven", "single", "empty", "first and last", "all but one")
+    for c, (module, _) in enumerate(on_cpu(builders, tmp_path)):
+        dtype, folds, row, index = FOLDED[c]
+        for k in (K,) if c % 3 == 2 else (1, 1024, K):
+            for module.seed, kind in enumerate(kinds if k == K else kinds[1:5]):
+                o, rng = offsets(kind, k), np.random.default_rng(k)
+                values = rng.integers(-90, 90, (k, *row)) if dtype == "int32" else rng.standard_normal((k, *row))
+                x = values.astype(numpy_dtype(dtype))
+                with counted() as launches:
+                    got = module(x, o.astype(index))
+                assert len(launches) == 1
+                if dtype == "int32":
+                    np.testing.assert_array_equal(got, plain(x, o, folds), err_msg=f"{c} {k} {kind}")
+                    continue
+                tolerance = {2: 6e-2, 4: 3e-4, 8: 1e-10}[x.itemsize]
+                want = plain(x.astype("f8"), o, folds)
+                scale = max(1.0, float(np.abs(want).max()))
+                np.testing.assert_allclose(
+                    got.astype("f8"), want, tolerance, tolerance * scale, err_msg=f"{c} {k} {kind}"
+                )
+
+
+def run_softmax(b: gs.Builder, x: gs.Value, o: gs.Value, **options: Any) -> gs.Value:
+    def expanded(fold: str, values: gs.Value) -> gs.Value:
+        return b.segment_expand(b.segment_reduce(values, o, fold, **options), o, x.shape[0])
+
+    power = b.exp(x - expanded("max", x))
+    return power / expanded("sum", power)
+
+
+def runs_given(b: gs.Builder, k: Any = 300, n: Any = 10) -> tuple[gs.Value, gs.Value]:
+    return b.input("x", (k,), "float32"), b.input("o", (n,), "int64")
+
+
+@on_cpu_only
+@pytest.mark.parametrize("check", ["sync", "deferred"])
+def test_bad_offsets_are_named(check: str, tmp_path: Path) -> None:
+    """One kernel finds each of them; of no points and of no runs a kernel does that looks at nothing else."""
+    b = gs.Builder("bad")
+    b.output(run_softmax(b, *runs_given(b, "k", "m")))
+    ((m, _),) = on_cpu([b], tmp_path, check=check)
+    x, good = np.zeros(800, "float32"), np.sort(np.random.default_rng(0).integers(0, 801, 71))
+    good[0], good[-1] = 0, 800
+    bad = {0: (-1, 1), 70: (799, 801, 0), 7: (-1, 801, 2**62, -(2**63)), 40: (int(good[39]) - 1,)}
+    for place, numbers in bad.items():
+        for number in numbers:
+            o = good.copy()
+            o[place] = number
+            with pytest.raises(gs.BoundsError) as e:
+                m(x, o)
+                m.check()
+            assert e.value.tensor == "o"
+            assert e.value.position in ((place,), (place + 1,))
+    for k, o in ((0, [1]), (0, [0, 0, 1]), (3, [3]), (3, [0])):
+        with pytest.raises(gs.BoundsError):
+            m(np.zeros(k, "float32"), np.array(o))
+            m.check()
+    for runs in ([0], [0, 0, 0]):
+        assert m(x[:0], np.array(runs)).shape == (0,)
+    i = np.repeat(np.arange(70), np.diff(good))
+    np.testing.assert_allclose(m(x, good), 1 / np.diff(good)[i], rtol=1e-5)
+    m.check()
+
+
+@on_cpu_only
+def test_bad_offsets_lead_nowhere_else(tmp_path: Path) -> None:
+    """Whatever they are, a kernel stays in its buffers and ends."""
+    b = gs.Builder("wild")
+    b.output(run_softmax(b, *runs_given(b, "k", "m")))
+    ((m, _),) = on_cpu([b], tmp_path)
+    for m.seed in range(8):
+        rng = np.random.default_rng(m.seed)
+        o = rng.integers(-900, 1800, 1200) if m.seed % 2 else rng.integers(-(2**63), 2**63 - 1, 1200)
+        with pytest.raises(gs.BoundsError):
+            m(np.zeros(900, "float32"), o)
+
+
+@on_cpu_only
+def test_few_long_runs_are_taken_apart(tmp_path: Path) -> None:
+    b = gs.Builder("few")
+    b.output(run_softmax(b, *runs_given(b, "k", "m")))
+    ((m, _),) = on_cpu([b], tmp_path)
+    for k in (16384, 16385):
+        x, o = np.random.default_rng(k).random(k, np.float32), np.array([0, k])
+        with counted() as launches:
+            got = m(x, o)
+        assert (len(launches) == 1) == (k == 16384)
+        np.testing.assert_allclose(got, expected(softmax, x, np.zeros(k, "int64"), 1), rtol=1e-4)
+    with pytest.raises(gs.BoundsError) as e:
+        m(x, np.array([0, k - 1]))
+    assert (e.value.tensor, e.value.position) == ("o", (1,))
+
+
+@on_cpu_only
+def test_runs_of_others_and_of_several_groups(tmp_path: Path) -> None:
+    """The numbers of the runs are computed where another value needs them; offsets may be computed, too."""
+    b = gs.Builder("several")
+    x, lengths, w = b.input("x", (K,), "float32"), b.input("lengths", (70,), "int64"), b.input("w", (70,), "float32")
+    o = b.concat([b.zeros((1,), "int64"), b.cumsum(lengths)], 0)
+    b.output(run_softmax(b, x, o), run_softmax(b, x * b.segment_expand(w, o, K), o))
+    ((m, _),) = on_cpu([b], tmp_path)
+    assert [rule for _, rule in m.stats.kernels].count("segments") == 2
+    values, at = np.random.default_rng(1).random(K, np.float32), offsets("empty", K)[-70:]
+    at = np.sort(np.r_[0, at[:-1], K])
+    scale, i = np.random.default_rng(2).random(70, np.float32), np.repeat(np.arange(70), np.diff(at))
+    for got, x_ in zip(m(values, np.diff(at), scale), (values, values * scale[i]), strict=True):
+        np.testing.assert_allclose(got, expected(softmax, x_, i, 70), rtol=1e-4)
+
+
 def rules(declare: Callable[[gs.Builder], Any], **options: Any) -> list[str]:
     b = gs.Builder("rules")
     found = declare(b)
@@ -270,6 +443,52 @@ def weighted(b: gs.Builder) -> gs.Value:
 def test_which_values_are_a_group(declare: Callable[[gs.Builder], Any], groups: int, others: int) -> None:
     found = rules(declare)
     assert (found.count("segments"), len(found)) == (groups, groups + others)
+
+
+def run_totals(b: gs.Builder) -> Any:
+    x, o = runs_given(b)
+    sums = b.segment_reduce(x, o)
+    return x / b.segment_expand(sums, o, 300), sums
+
+
+def by_other_offsets(b: gs.Builder) -> gs.Value:
+    x, o = runs_given(b)
+    return x / b.segment_expand(b.segment_reduce(x, o), b.input("p", (10,), "int64"), 300)
+
+
+def truths(b: gs.Builder) -> gs.Value:
+    x, o = runs_given(b)
+    return b.where(b.segment_expand(b.segment_reduce(x, o, "any"), o, 300), x, 1.0)
+
+
+def numbered(b: gs.Builder) -> gs.Value:
+    """Nothing says that an index belongs to the offsets."""
+    x, o = runs_given(b)
+    return x / b.take(b.segment_reduce(x, o), b.input("i", (300,), "int64"))
+
+
+@pytest.mark.parametrize(
+    ("declare", "groups", "checks"),
+    [
+        (lambda b: run_softmax(b, *runs_given(b)), 1, 1),
+        (lambda b: run_softmax(b, *runs_given(b), empty=5), 1, 1),
+        (lambda b: b.relu(run_softmax(b, *runs_given(b))) * 2, 1, 1),
+        (run_totals, 0, 2),
+        (by_other_offsets, 0, 2),
+        (truths, 0, 2),
+        (numbered, 0, 2),
+    ],
+)
+def test_which_runs_are_a_group(declare: Callable[[gs.Builder], Any], groups: int, checks: int) -> None:
+    b = gs.Builder("rules")
+    found = declare(b)
+    b.output(*found) if isinstance(found, tuple) else b.output(found)
+    stats = b.build(CUDA).stats
+    assert [rule for _, rule in stats.kernels].count("segments") == groups
+    assert stats.checks == checks
+    if groups:
+        assert (stats.launches, stats.workspace_bytes) == (1, 0)
+    assert "segments" not in rules(declare, deterministic=True)
 
 
 def test_a_long_chain_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

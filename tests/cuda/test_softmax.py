@@ -1,4 +1,4 @@
-"""Softmax over segments: one kernel for sorted points; with offsets three read the points; in the order of any seed."""
+"""Softmax over segments: one kernel for sorted points and for runs; else three read the points; in the order of any seed."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ def offsets(b: gs.Builder, x: gs.Value, i: gs.Value, ends: gs.Value) -> gs.Value
     return power / b.take(b.segment_reduce(power, ends, "sum"), i)
 
 
+def runs(b: gs.Builder, x: gs.Value, _: gs.Value, ends: gs.Value) -> gs.Value:
+    power = b.exp(x - b.segment_expand(b.segment_reduce(x, ends, "max"), ends, x.shape[0]))
+    return power / b.segment_expand(b.segment_reduce(power, ends, "sum"), ends, x.shape[0])
+
+
 def of_a_batch(b: gs.Builder, x: gs.Value, i: gs.Value, _: gs.Value) -> gs.Value:
     """Segments of each row of a matrix: the first axis is shared."""
     rows, rules = x.shape[0], {"sorted": True}
@@ -52,10 +57,12 @@ CASES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "short rows": (sorted_points, (K, 3)),
     "rows": (sorted_points, (K, 32)),
     "offsets": (offsets, (K,)),
+    "runs": (runs, (K,)),
+    "rows of runs": (runs, (K, 20)),
     "a batch": (of_a_batch, (3, K // 3)),
 }
 
-# with offsets one tests them and one the index
+# with offsets one tests them and one the index, of which the compiler does not know that it belongs to them
 LAUNCHES = dict.fromkeys(CASES, 1) | {"offsets": 5}
 
 

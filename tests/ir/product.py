@@ -15,7 +15,7 @@ from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
 from gscompile.ir.ops.reductions import REDUCTIONS
 from gscompile.ir.types import DTYPES as KNOWN
-from tests.ir.rules import FOLDS, GATHERS, SCATTERS, SEGMENTS, Case
+from tests.ir.rules import FOLDS, GATHERS, OFFSETS, SCATTERS, SEGMENTS, Case, without_totals
 from tests.oracle import BOUNDS
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -45,7 +45,7 @@ class Combination:
 
     def case(self) -> Case:
         """Its graph."""
-        declare = DECLARED[self.rule]
+        declare = without_totals if self.bounds == OFFSETS else DECLARED[self.rule]
         sizes: dict[str, Any] = {"n": "n", "k": "k"} if self.kind == "symbolic" else {"n": 3000, "k": 5000}
         if self.rule == "privatised" and self.kind == "static":
             sizes["n"] = 300
@@ -71,6 +71,8 @@ class Combination:
 
 
 def _refused(c: Combination) -> bool:
+    if c.bounds == OFFSETS:
+        return False
     return c.rule in (*SCATTERS, "segments") and KNOWN[c.dtype].kind not in REDUCTIONS[c.reduction].kinds
 
 
@@ -90,7 +92,9 @@ ABSENT: dict[str, Callable[[Combination], bool]] = {
     "points that are filled in are of no segment": lambda c: c.rule == "segments" and c.bounds == "fill",
     "truths have no differences": lambda c: c.rule == "segments" and c.dtype == "bool",
     "neighbouring bools are not moved at once": lambda c: c.rule in ("elements", "bags") and c.dtype == "bool",
-    "truths are not shuffled": lambda c: c.rule in ("fold-rows", "bags") and c.reduction in ("any", "all"),
+    "truths are not shuffled": lambda c: (
+        (c.rule in ("fold-rows", "bags") or c.bounds == OFFSETS) and c.reduction in ("any", "all")
+    ),
     "nor are the least and the most of 8 and 16 bits, but for those that float32 stands for": lambda c: (
         c.rule in ("fold-rows", "bags")
         and c.reduction in ORDERINGS
@@ -115,5 +119,6 @@ def product(dtype: str) -> Iterator[Combination]:
             yield from (Combination(rule, dtype, r, bounds, kind) for rule in SCATTERS for r in REDUCTIONS)
             yield from (Combination("segments", dtype, r, bounds, kind) for r in REDUCTIONS)
             yield from (Combination("bags", dtype, r, bounds, kind) for r in FOLDED)
+        yield from (Combination("segments", dtype, r, OFFSETS, kind) for r in FOLDED)
         yield from (Combination("fold-rows", dtype, r, "", kind) for r in (*FOLDED, "argmax", "argmin"))
         yield from (Combination(rule, dtype, r, "", kind) for rule in ("fold-columns", "folds") for r in FOLDED)

@@ -117,11 +117,19 @@ def _normalised(*row: int) -> Callable[..., gs.Value]:
     return declare
 
 
+OFFSETS = "offsets"
+"""Stands where others have a policy for indices."""
 SEGMENTS: tuple[tuple[str, Callable[..., gs.Value]], ...] = (
     ("add", _normalised()),
     ("max", _normalised(8)),
     ("mean", _normalised(20)),
 )
+
+
+def without_totals(b: gs.Builder, dtype: str, reduction: str, bounds: str, n: Any, k: Any) -> gs.Value:
+    """Points without the total of their segment, which offsets say."""
+    x, o = b.input("x", (k, 8), dtype), b.input("o", (n,), "int64")
+    return x - b.cast(b.segment_expand(b.segment_reduce(x, o, reduction), o, k), dtype)
 
 
 def cases() -> Iterator[Case]:
@@ -143,6 +151,9 @@ def cases() -> Iterator[Case]:
         for d, dtype in enumerate(("float32", "float16", "float64", "int64", "int8")):
             bounds = [p for p in BOUNDS if p != "fill"][(r + d) % 4]
             yield _case("segments", (dtype, reduction, bounds), kinds[(r + d) % 2], declare)
+    for r, reduction in enumerate(("sum", "max", "mean")):
+        for d, dtype in enumerate(("float32", "bfloat16", "float64", "int32")):
+            yield _case("segments", (dtype, reduction, OFFSETS), kinds[(r + d) % 2], without_totals)
     for rule, (reductions, declare) in FOLDS.items():
         for r, reduction in enumerate(reductions):
             for d, dtype in enumerate(("float32", "float16", "int64")):

@@ -50,6 +50,13 @@ def segment_softmax(b: gs.Builder) -> gs.Value:
     return power / b.take(b.put(b.zeros((70, 8)), i, power, reduction="add", sorted=True), i)
 
 
+def run_softmax(b: gs.Builder) -> gs.Value:
+    """Of segments that offsets give."""
+    x, o = b.input("x", (3000, 8), "float32"), b.input("o", (71,), "int32")
+    power = b.exp(x - b.segment_expand(b.segment_reduce(x, o, "max"), o, 3000))
+    return power / b.segment_expand(b.segment_reduce(power, o, "sum"), o, 3000)
+
+
 GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "take_rows": lambda b: b.take(table(b), index(b, "k")),
     "take_fill": lambda b: b.take(table(b, 9, 5), index(b, 7), bounds="fill", fill=-1.0),
@@ -68,6 +75,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
         b.input("x", ("n",), "float32"), index(b, "k"), source(b, "k"), reduction="add", bounds="fill", sorted=True
     ),
     "segment_softmax": segment_softmax,
+    "run_softmax": run_softmax,
     "message_passing": message_passing,
     "sum_rows": lambda b: b.sum(table(b), 1),
     "bags": lambda b: b.sum(b.take(table(b, width=64), index(b, "k", 20)), 1),

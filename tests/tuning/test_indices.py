@@ -52,6 +52,14 @@ def test_every_graph_can_be_called(name: str, spec: str) -> None:
         assert at.min() >= 0 and at.max() < (limit if isinstance(limit, int) else sizes[str(limit)])
 
 
+def test_offsets_of_rows_that_are_expanded() -> None:
+    b = gs.Builder("expanded")
+    b.output(b.segment_expand(b.input("x", (8,), "float32"), b.input("o", (9,), "int64"), 50))
+    g = b.graph()
+    given = dict(zip([v.name for v in g.inputs], arrays(g, specs_of(g, "uniform"), {}), strict=True))
+    assert b.build()(**given).shape == (50,)
+
+
 def test_index_vectors_moved_indices_and_offsets() -> None:
     b = gs.Builder("many")
     x = b.input("x", (5, 70, 3), "float32")

@@ -362,6 +362,25 @@ class Slice(Inline):
 
 
 @dataclass(frozen=True, slots=True)
+class RunNumbers(Inline):
+    """The number of the run that a row is in.
+
+    Arguments: how many runs end at or before each row, and the offsets of the runs, which are known to ascend from 0 to the
+    number of rows.  Result: of so many rows, what the first argument says.
+    """
+
+    @property
+    def name(self) -> str:
+        return "run_numbers"
+
+    def picks(self, position: int) -> bool:
+        return True
+
+    def element(self, args: Sequence[Element], out: TensorType, coords: Coords, sizes: Sizes) -> Expr:
+        return args[0](*coords)
+
+
+@dataclass(frozen=True, slots=True)
 class Pad(Inline):
     """The argument with ``low[k]`` elements before it on axis k, and as many after as the shape says, all ``value``."""
 

@@ -189,14 +189,16 @@ class SegmentStep:
 class SegmentsNest(CellsNest):
     """``out[p] = element(p)`` of all points, made of totals of the points of the segment that p is in.
 
-    Points that follow each other on axis ``own`` and have the same start are a segment: its first fold is done before the second
-    one, which may read the total of the first, and so on.
+    Points that follow each other on axis ``own`` and have the same start, or between one offset and the next, are a segment: its
+    first fold is done before the second one, which may read the total of the first, and so on.
 
     Attributes:
         shape: extents of the points.
         own: the axis of the points on which segments lie; the axes before it are shared, those after it windows.
         segments: how many there are for each position on the shared axes.
         starts: a point -> what is the same for the points of a segment.
+        offsets: a segment's number -> where it begins; of ``segments``, the number of points.  They ascend from 0, or the check,
+            which is then of them, fails.  None where starts say what a segment is.
         folds: in order.
         totals: the buffers whose loads, at a point, stand for the total of its segment: those of each fold.
         steps: in order.
@@ -214,6 +216,7 @@ class SegmentsNest(CellsNest):
     own: int
     segments: Dim
     starts: Callable[[Coords], list[Expr]]
+    offsets: Callable[[Expr], Expr] | None
     folds: tuple[SegmentFold, ...]
     totals: tuple[tuple[Buffer, ...], ...]
     steps: tuple[SegmentStep, ...]
