@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gscompile as gs
 from tests.frameworks import need
@@ -29,13 +30,19 @@ def all_cases() -> dict[str, Any]:
     """Every test of the installed onnx package that brings its data, by name."""
     loader = need("onnx.backend.test.loader")
     found = {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # it computes infinities on purpose
+        patch.setattr(need("onnx.reference.ops.op_pool_common"), "pool", unpooled)
         for kind in KINDS:
             for case in loader.load_model_tests(kind=kind):
                 assert case.name not in found
                 found[case.name] = with_model(case)
     return found
+
+
+def unpooled(padded: Any, x_shape: Any, kernel: Any, strides: Any, out_shape: Any, *_: Any, **options: Any) -> Any:
+    """A result that is wrong, of operators that are refused: loops of Python take 15 seconds for it, more than for all others."""
+    return np.full([*x_shape[:2], *out_shape], np.nan).astype(padded.dtype)
 
 
 def with_model(case: Any) -> Any:

@@ -21,6 +21,7 @@ import gscompile as gs
 from gscompile import runtime
 from gscompile.runtime import compiled, fastcall
 from gscompile.runtime.extension import _load
+from tests.children import WITHOUT_TORCH
 from tests.frameworks import need
 from tests.run.calls import INDEX, X, locked, made, misaligned, put
 
@@ -438,7 +439,7 @@ def test_arrays_of_several_libraries(take: Any) -> None:
 
 def test_the_environment_switches_the_extension_off() -> None:
     code = (
-        "from tests.run.calls import X, INDEX, made\n"
+        f"{WITHOUT_TORCH}from tests.run.calls import X, INDEX, made\n"
         "from gscompile.runtime.fastcall import extension\n"
         "m = made()\n"
         "assert extension is None and all((m(X, INDEX) == X[INDEX]).all() for _ in range(3)) and m.__call__ == m._call"

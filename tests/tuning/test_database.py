@@ -21,6 +21,7 @@ import gscompile as gs
 from gscompile.compiler import tuned
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database, Record, key_of, numbered
+from tests.children import WITHOUT_TORCH
 from tests.deploy.libraries import tool
 from tests.tuning import graphs
 
@@ -260,7 +261,7 @@ for line in sys.stdin:
 
 def writers(path: Path, count: int) -> subprocess.Popen[str]:
     """A process that forks writers of so many records."""
-    command = [sys.executable, "-c", WRITERS, str(path), str(count)]
+    command = [sys.executable, "-c", WITHOUT_TORCH + WRITERS, str(path), str(count)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gscompile.compiler.tuned import TRIAL, Database
 from gscompile.tuning.candidates import text_of
+from tests.children import WITHOUT_TORCH
 
 KILLS = 50
 
@@ -49,7 +50,8 @@ for line in sys.stdin:
 
 def test_fifty_kills_lose_no_trial(tmp_path: Path) -> None:
     rng, database = random.Random(0), Database(tmp_path / "db")
-    command, environment = [sys.executable, "-c", SCRIPT, str(database.path)], dict(os.environ, TMPDIR=str(tmp_path))
+    command = [sys.executable, "-c", WITHOUT_TORCH + SCRIPT, str(database.path)]
+    environment = dict(os.environ, TMPDIR=str(tmp_path))
     done, moments = list[str](), set[int]()
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

@@ -31,6 +31,7 @@ from gscompile.tuning.tune import DRAWS, _Run
 from gscompile.tuning.winner import chosen, gains
 from gscompile.tuning.worker import Answer, Job, Measure, MeasureAgain, Prepare, WithoutGpu, differs
 from tests.tuning import graphs
+from tests.tuning.boards import without_torch
 from tests.tuning.hostile import Hostile, Off
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -340,7 +341,8 @@ print("interrupted", r.interrupted, len(r.trials), flush=True)
 
 def started(path: Path, seed: int = 0) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", SCRIPT, str(path), str(seed)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(os.environ), text=True)
+    environment = {**os.environ, "PYTHONPATH": without_torch(path.parent)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ b.output(b.take(b.input("x", (3,), "float32"), b.input("i", (2,), "int64")))
 assert len(b.build("llvm").stats.kernels) == 1
 """
 OWN = f"""
-{BUILD}
+{WITHOUT_TORCH}{BUILD}
 import multiprocessing, schedules
 
 def worker():
