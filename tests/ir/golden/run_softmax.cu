@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1) run_softmax_kernel(int* __
     int64_t apart2 = apart__ptr[2];
     int condval_4;
     if ((apart0 + ((((int64_t)threadIdx.x) + (int64_t)1) * apart2)) < apart1) {
-      condval_4 = ((int)(first0 <= ((int64_t)o_ptr[(((((int64_t)threadIdx.x) * apart2) + apart0) + apart2)])));
+      condval_4 = ((int)(first0 <= ((int64_t)o_ptr[(apart0 + ((((int64_t)threadIdx.x) + (int64_t)1) * apart2))])));
     } else {
       condval_4 = 0;
     }
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1) run_softmax_kernel(int* __
       alignas(8) int64_t offset__ptr[1];
       int64_t condval_6;
       if ((((k_1 * (int64_t)1024) + begin0) + ((int64_t)threadIdx.x)) <= (int64_t)70) {
-        condval_6 = ((int64_t)o_ptr[(((k_1 * (int64_t)1024) + ((int64_t)threadIdx.x)) + begin0)]);
+        condval_6 = ((int64_t)o_ptr[(((k_1 * (int64_t)1024) + begin0) + ((int64_t)threadIdx.x))]);
       } else {
         condval_6 = (int64_t)3000;
       }

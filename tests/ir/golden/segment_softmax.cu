@@ -54,16 +54,16 @@ extern "C" __global__ void __launch_bounds__(1024, 1) segment_softmax_kernel(int
   int64_t first1 = first__ptr[1];
   if ((first0 + ((int64_t)threadIdx.x)) < first1) {
     int64_t condval;
-    if (i_ptr[(((int64_t)threadIdx.x) + first0)] < (int64_t)0) {
-      condval = (i_ptr[(((int64_t)threadIdx.x) + first0)] + (int64_t)70);
+    if (i_ptr[(first0 + ((int64_t)threadIdx.x))] < (int64_t)0) {
+      condval = (i_ptr[(first0 + ((int64_t)threadIdx.x))] + (int64_t)70);
     } else {
-      condval = i_ptr[(((int64_t)threadIdx.x) + first0)];
+      condval = i_ptr[(first0 + ((int64_t)threadIdx.x))];
     }
     int64_t condval_1;
-    if (i_ptr[(((int64_t)threadIdx.x) + first0)] < (int64_t)0) {
-      condval_1 = (i_ptr[(((int64_t)threadIdx.x) + first0)] + (int64_t)70);
+    if (i_ptr[(first0 + ((int64_t)threadIdx.x))] < (int64_t)0) {
+      condval_1 = (i_ptr[(first0 + ((int64_t)threadIdx.x))] + (int64_t)70);
     } else {
-      condval_1 = i_ptr[(((int64_t)threadIdx.x) + first0)];
+      condval_1 = i_ptr[(first0 + ((int64_t)threadIdx.x))];
     }
     if ((condval < (int64_t)0) || ((int64_t)70 <= condval_1)) {
       gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((first0 + ((int64_t)threadIdx.x)) ^ (int64_t)0)));
@@ -75,16 +75,16 @@ extern "C" __global__ void __launch_bounds__(1024, 1) segment_softmax_kernel(int
     int condval_3;
     if ((int64_t)0 < (first0 + ((int64_t)threadIdx.x))) {
       int64_t condval_4;
-      if (i_ptr[(((int64_t)threadIdx.x) + first0)] < (int64_t)0) {
-        condval_4 = (i_ptr[(((int64_t)threadIdx.x) + first0)] + (int64_t)70);
+      if (i_ptr[(first0 + ((int64_t)threadIdx.x))] < (int64_t)0) {
+        condval_4 = (i_ptr[(first0 + ((int64_t)threadIdx.x))] + (int64_t)70);
       } else {
-        condval_4 = i_ptr[(((int64_t)threadIdx.x) + first0)];
+        condval_4 = i_ptr[(first0 + ((int64_t)threadIdx.x))];
       }
       int64_t condval_5;
-      if (i_ptr[((((int64_t)threadIdx.x) + first0) - (int64_t)1)] < (int64_t)0) {
-        condval_5 = (i_ptr[((((int64_t)threadIdx.x) + first0) - (int64_t)1)] + (int64_t)70);
+      if (i_ptr[((first0 + ((int64_t)threadIdx.x)) - (int64_t)1)] < (int64_t)0) {
+        condval_5 = (i_ptr[((first0 + ((int64_t)threadIdx.x)) - (int64_t)1)] + (int64_t)70);
       } else {
-        condval_5 = i_ptr[((((int64_t)threadIdx.x) + first0) - (int64_t)1)];
+        condval_5 = i_ptr[((first0 + ((int64_t)threadIdx.x)) - (int64_t)1)];
       }
       condval_3 = ((((int)min(((uint64_t)(condval_4 ^ (int64_t)0)), (uint64_t)69ULL)) != ((int)min(((uint64_t)(condval_5 ^ (int64_t)0)), (uint64_t)69ULL))) ? 1 : 0);
     } else {
@@ -233,10 +233,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1) segment_softmax_kernel(int
         int condval_14;
         if ((apart0 + ((((int64_t)threadIdx.x) + (int64_t)1) * apart2)) < apart1) {
           int64_t condval_15;
-          if (i_ptr[(((((int64_t)threadIdx.x) * apart2) + apart0) + apart2)] < (int64_t)0) {
-            condval_15 = (i_ptr[(((((int64_t)threadIdx.x) * apart2) + apart0) + apart2)] + (int64_t)70);
+          if (i_ptr[(apart0 + ((((int64_t)threadIdx.x) + (int64_t)1) * apart2))] < (int64_t)0) {
+            condval_15 = (i_ptr[(apart0 + ((((int64_t)threadIdx.x) + (int64_t)1) * apart2))] + (int64_t)70);
           } else {
-            condval_15 = i_ptr[(((((int64_t)threadIdx.x) * apart2) + apart0) + apart2)];
+            condval_15 = i_ptr[(apart0 + ((((int64_t)threadIdx.x) + (int64_t)1) * apart2))];
           }
           condval_14 = ((((int)min(((uint64_t)(condval_15 ^ (int64_t)0)), (uint64_t)69ULL)) != ((int)min(((uint64_t)(((((int64_t)(((uint64_t)i_ptr[(first0 + ((int64_t)begins_ptr[(((int64_t)count0) - (int64_t)1)]))]) >> (uint64_t)63ULL)) * (int64_t)70) + i_ptr[(first0 + ((int64_t)begins_ptr[(((int64_t)count0) - (int64_t)1)]))]) ^ (int64_t)0)), (uint64_t)69ULL))) ? 1 : 0);
         } else {
