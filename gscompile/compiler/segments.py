@@ -190,8 +190,9 @@ def _is_fold(v: Value) -> bool:
 
 
 def _offsets(v: Value) -> Value | None:
-    """The offsets of a reduction of runs; they are checked, and sliced."""
-    return v.args[1].args[0].args[1] if isinstance(v.op, SegmentReduce) else None
+    """The offsets of a reduction of runs, as the builder adds one: their parts are slices of what checks them."""
+    checked = v.args[1].args[:1] if isinstance(v.op, SegmentReduce) else ()
+    return checked[0].args[1] if checked and len(checked[0].args) > 1 else None
 
 
 def _folds(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int]) -> Hashable:
@@ -233,4 +234,4 @@ def _reduced(v: Value, readings: Sequence[tuple[Value, int]]) -> Hashable:
         and g.args[1].args[1] is offsets
         for g, k in readings
     )
-    return (id(offsets), points.shape) if same else None
+    return (id(offsets), points.shape) if same and offsets is not None else None
