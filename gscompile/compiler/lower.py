@@ -22,6 +22,7 @@ from gscompile.compiler.parts import NESTS, Parts
 from gscompile.compiler.plan import Plan, plan
 from gscompile.compiler.segments import Segments, points_of
 from gscompile.compiler.targets import Target
+from gscompile.compiler.totals import totals_at_points
 from gscompile.errors import ArgumentError
 from gscompile.ir import status
 from gscompile.ir import tir as T
@@ -226,10 +227,13 @@ class Lowering:
         self.given, self.target, self.explorer, self.by_runner = graph, target, explorer, by_runner
         words = in_words(graph)
         rewritten = without_complex(words.graph).after(words)
+        by_segment = target.by_segment and not deterministic
+        if by_segment:
+            rewritten = totals_at_points(rewritten.graph).after(rewritten)
         self.graph = graph = rewritten.graph
         self.origin = rewritten.origin
         self.rules = [*rules, *target.rules]
-        self.plan: Plan = plan(graph, target.again, target.stores_indices, target.by_segment and not deterministic)
+        self.plan: Plan = plan(graph, target.again, target.stores_indices, by_segment)
         self.sizes = NamedSizes(Sizes.of(graph.symbols).variables)
         self.buffers: dict[int, Buffer] = {}
         self.params: list[Any] = []

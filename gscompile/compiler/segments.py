@@ -38,12 +38,12 @@ class Segments:
     @property
     def folds(self) -> list[Value]:
         """The scatters, or the reductions of runs."""
-        return [v for v in self.values if _is_fold(v)]
+        return [v for v in self.values if is_fold(v)]
 
     @property
     def inside(self) -> list[Value]:
         """The other values that only the group reads."""
-        return [v for v in self.values if not _is_fold(v)]
+        return [v for v in self.values if not is_fold(v)]
 
     @property
     def offsets(self) -> Value | None:
@@ -121,7 +121,7 @@ def find_segments(graph: Graph, readers: Readers) -> list[Segments]:
     for v in graph.values:
         members = {id(of[id(a)]): of[id(a)] for a in v.args if id(a) in of}
         group = next(iter(members.values()), None)
-        if key := _folds(v, readers[id(v)], outputs):
+        if key := fold_key(v, readers[id(v)], outputs):
             if group is None:
                 group = current.get(key)
                 if group is None or group.is_over(outputs):
@@ -170,7 +170,7 @@ class _Growing:
                 if not self.open[id(a)]:
                     del self.open[id(a)]
         self.open[id(v)] = readings
-        if len(self.open) == 1 and not _is_fold(v):
+        if len(self.open) == 1 and not is_fold(v):
             self.last, self.before = v, len(self.values)
         self.values.append(v)
         self.ids.add(id(v))
@@ -185,7 +185,8 @@ class _Growing:
         return self.last is not None and self.open == {id(self.last): outputs[id(self.last)]}
 
 
-def _is_fold(v: Value) -> bool:
+def is_fold(v: Value) -> bool:
+    """Whether it may fold segments."""
     return isinstance(v.op, (Scatter, SegmentReduce))
 
 
@@ -195,7 +196,7 @@ def _offsets(v: Value) -> Value | None:
     return checked[0].args[1] if checked and len(checked[0].args) > 1 else None
 
 
-def _folds(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int]) -> Hashable:
+def fold_key(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int]) -> Hashable:
     """What is equal for folds of the same segments; None where a value is none, or others read what it gives."""
     op = v.op
     if not isinstance(op, (Scatter, SegmentReduce)) or outputs[id(v)] or v.dtype.kind not in "fiu":
@@ -207,7 +208,7 @@ def _folds(v: Value, readings: Sequence[tuple[Value, int]], outputs: Counter[int
 
 
 def _scattered(v: Value, op: Scatter, readings: Sequence[tuple[Value, int]]) -> Hashable:
-    """As :func:`_folds`, of scatters by one index."""
+    """As :func:`fold_key`, of scatters by one index."""
     m = op.addressing.map
     if not op.sorted or op.overlapping or op.deterministic:
         return None
@@ -224,7 +225,7 @@ def _scattered(v: Value, op: Scatter, readings: Sequence[tuple[Value, int]]) -> 
 
 
 def _reduced(v: Value, readings: Sequence[tuple[Value, int]]) -> Hashable:
-    """As :func:`_folds`, of reductions of runs: each row gets what its own run has given."""
+    """As :func:`fold_key`, of reductions of runs: each row gets what its own run has given."""
     points, offsets = v.args[0], _offsets(v)
     take = IndexMap.take(v.rank, 1)
     same = all(

@@ -423,10 +423,48 @@ def weighted(b: gs.Builder) -> gs.Value:
     return b.put(b.zeros((9, 4)), i, rows, reduction="add", sorted=True)
 
 
+def mean(b: gs.Builder, x: gs.Value, i: gs.Value, **o: Any) -> gs.Value:
+    """What each point's segment has on the mean: of two totals."""
+    return summed(b, x, i) / b.maximum(summed(b, b.full(x.shape, 1.0, "float32"), i), 1.0)
+
+
+def without_mean(b: gs.Builder) -> gs.Value:
+    x, i = given(b)
+    return x - b.take(mean(b, x, i), i)
+
+
+def with_means(b: gs.Builder) -> Any:
+    x, i = given(b)
+    means = mean(b, x, i)
+    return x - b.take(means, i), means
+
+
+def scaled(b: gs.Builder) -> gs.Value:
+    """By numbers of the segments' own, which no point has."""
+    x, i = given(b)
+    return x / b.take(summed(b, x, i) * b.input("scale", (9,), "float32"), i)
+
+
+def clipped(b: gs.Builder) -> gs.Value:
+    """Of no segments at all each point would have 0, and 1 by the sum."""
+    x, i = given(b)
+    return x / b.take(summed(b, x, i, bounds="clip") + 1.0, i, bounds="clip")
+
+
+def of_other_segments(b: gs.Builder) -> gs.Value:
+    x, i = given(b)
+    return x / b.take(summed(b, x, i) + summed(b, x, b.input("j", (300,), "int64")), i)
+
+
 @pytest.mark.parametrize(
     ("declare", "groups", "others"),
     [
         (lambda b: softmax(b, *given(b), 9), 1, 0),
+        (without_mean, 1, 0),
+        (with_means, 0, 4),
+        (scaled, 0, 2),
+        (clipped, 0, 2),
+        (of_other_segments, 0, 3),
         (lambda b: normalised(b, *given(b), 9), 1, 0),
         (lambda b: b.relu(share(b, *given(b), 9)) * 2, 1, 0),
         (range_of, 1, 0),

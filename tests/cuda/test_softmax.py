@@ -36,6 +36,19 @@ def runs(b: gs.Builder, x: gs.Value, _: gs.Value, ends: gs.Value) -> gs.Value:
     return power / b.segment_expand(b.segment_reduce(power, ends, "sum"), ends, x.shape[0])
 
 
+def safe(b: gs.Builder, x: gs.Value, i: gs.Value, _: gs.Value) -> gs.Value:
+    """As PyG and JAX users write it: a number is added to the sum, and a maximum that is not finite is none."""
+    most = b.put(b.full((N, *x.shape[1:]), float("-inf"), "float32"), i, x, reduction="max", sorted=True)
+    power = b.exp(x - b.take(b.where(b.isfinite(most), most, 0.0), i))
+    return power / b.take(b.put(b.zeros(most.shape), i, power, reduction="add", sorted=True) + 1e-16, i)
+
+
+def safe_runs(b: gs.Builder, x: gs.Value, _: gs.Value, ends: gs.Value) -> gs.Value:
+    most = b.segment_reduce(x, ends, "max")
+    power = b.exp(x - b.segment_expand(b.where(b.isfinite(most), most, 0.0), ends, x.shape[0]))
+    return power / b.segment_expand(b.segment_reduce(power, ends, "sum") + 1e-16, ends, x.shape[0])
+
+
 def of_a_batch(b: gs.Builder, x: gs.Value, i: gs.Value, _: gs.Value) -> gs.Value:
     """Segments of each row of a matrix: the first axis is shared."""
     rows, rules = x.shape[0], {"sorted": True}
@@ -59,6 +72,9 @@ CASES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "offsets": (offsets, (K,)),
     "runs": (runs, (K,)),
     "rows of runs": (runs, (K, 20)),
+    "a number added": (safe, (K,)),
+    "a number added, rows": (safe, (K, 5)),
+    "a number added, runs": (safe_runs, (K, 3)),
     "a batch": (of_a_batch, (3, K // 3)),
 }
 
