@@ -84,7 +84,7 @@ class _Made:
 
     def _belongs(self, v: Value, key: Hashable, known: dict[int, Hashable]) -> bool:
         """Whether a value is made of totals of the same segments, and of numbers."""
-        return all(known.get(id(a)) == key if id(a) in known else _is_number(a, v) for a in v.args)
+        return all(known[id(a)] == key if id(a) in known else _is_number(a, v) for a in v.args)
 
     def rewritten(self) -> Rewritten:
         values: list[Value] = []
