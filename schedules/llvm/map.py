@@ -7,7 +7,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Stmt
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.index_vectors import PickedByVectors, index_vectors
-from gscompile.schedules.llvm.numbers import VECTOR_CELLS, VECTOR_LANE_BYTES, WIDE_VECTOR_CELLS
+from gscompile.schedules.llvm.numbers import ROUNDED_TOGETHER, VECTOR_CELLS, VECTOR_LANE_BYTES, WIDE_VECTOR_CELLS
 from gscompile.schedules.llvm.ranges import over_box
 from gscompile.schedules.rule import Checked, Context
 
@@ -28,7 +28,16 @@ class Rows:
             apart = WIDE_VECTOR_CELLS if nest.dtype.itemsize >= VECTOR_LANE_BYTES else VECTOR_CELLS
         lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if of_neighbours(nest) else 1
         share = lambda: map_share(nest)  # noqa: E731
-        return with_check(nest, over_box(ctx, nest.shape, nest.cost, share, apart=apart, lanes=lanes, nest=nest.name))
+        first = first_cells(nest)
+        box = over_box(ctx, nest.shape, nest.cost, share, apart=apart, first=first, lanes=lanes, nest=nest.name)
+        return with_check(nest, box)
+
+
+def first_cells(nest: MapNest) -> int:
+    """How many cells of a row are to have a loop of their own, so that LLVM makes a vector of them; 0: it does so by itself."""
+    width = nest.shape[-1] if len(nest.shape) == 2 else 0
+    odd = isinstance(width, int) and ROUNDED_TOGETHER < width < 2 * ROUNDED_TOGETHER
+    return ROUNDED_TOGETHER if odd and nest.dtype.name == "bfloat16" else 0
 
 
 def of_neighbours(nest: MapNest) -> bool:

@@ -95,6 +95,7 @@ def over_box(
     make_share: Callable[[], Share],
     large: bool = False,
     apart: int | None = None,
+    first: int = 0,
     lanes: int = 1,
     nest: str = "",
 ) -> Stmt:
@@ -109,13 +110,14 @@ def over_box(
         large: :func:`shared_range`'s.
         apart: what is read for a row lies elsewhere than for the next one, so that LLVM must not make vectors across rows of so
             many cells and more; None: it may always.
+        first: so many cells of a row have a loop of their own, a row being one axis.
         lanes: cells that one operation computes.
         nest: :func:`shared`'s.
     """
     if not shape:
         alone = make_share()
         return alone.around(alone.cell([]))
-    units = _units(ctx, shape, apart)
+    units = _units(ctx, shape, apart, first)
 
     def body(lo: Expr, hi: Expr) -> Stmt:
         share = make_share()
@@ -133,7 +135,7 @@ class _Units:
     loops: Callable[[Expr, Share], Stmt]
 
 
-def _units(ctx: Context, shape: Sequence[Dim], apart: int | None) -> _Units:
+def _units(ctx: Context, shape: Sequence[Dim], apart: int | None, first: int) -> _Units:
     split = len(shape) - 1  # axes [split, rank) are the inner loops
     if split == 0:
         return _Units(shape[0], "c0", lambda i, share: share.cell([i]))
@@ -147,7 +149,13 @@ def _units(ctx: Context, shape: Sequence[Dim], apart: int | None) -> _Units:
     hide = _hidden(product(inner), apart)
 
     def row(r: Expr, share: Share) -> Stmt:
-        loops: CellBody = lambda c: nested("c", ctx.sizes.shape(inner), lambda w: share.cell([*c, *w]))  # noqa: E731
+        def loops(c: list[Expr]) -> Stmt:
+            if not first:
+                return nested("c", ctx.sizes.shape(inner), lambda w: share.cell([*c, *w]))
+            (width,) = ctx.sizes.shape(inner)
+            ends = (T.const(0), T.const(first)), (T.const(first), width)
+            return T.seq(*(T.for_range(lo, hi, lambda w: share.cell([*c, w]), "c") for lo, hi in ends))
+
         return T.kept("at", unravel(T.opaque(r) if hide else r, outer, ctx.sizes), loops)
 
     return _Units(product(outer), "row", row)

@@ -362,3 +362,23 @@ def test_elements_of_a_large_table(
         for threads in (1, 3):
             gs.set_num_threads(threads)
             assert_same(m(x, i, v), want)
+
+
+# -- rows that something is computed of -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [8, 9, 12, 15, 16])
+def test_rows_of_bfloat16(width: int) -> None:
+    """Of each width LLVM makes vectors, those that it would not by itself in two loops."""
+    rng, dtype = np.random.default_rng(width), np.dtype(ml_dtypes.bfloat16)
+    x, w, v = (rng.standard_normal(shape).astype(dtype) for shape in ((97, width), width, width))
+    x[5, -1], x[6, 0], v[1] = np.nan, np.inf, -np.inf
+    i = ugly(rng, 97, (1000,), "clip")
+    b = gs.Builder()
+    data, index = b.input("x", x.shape, "bfloat16"), b.input("i", i.shape, "int64")
+    picked = b.take(data, index, bounds="clip")
+    b.output(picked * b.input("w", w.shape, "bfloat16") + b.input("v", v.shape, "bfloat16"))
+    m = b.build(CPU)
+    at, _ = resolved(i, 97, "clip")
+    assert_same(m(x, i, w, v), (x[at] * w).astype(dtype) + v)
+    assert "mulps" in b.build({"kind": "llvm", "mcpu": "x86-64-v3"}).source("asm")
