@@ -27,9 +27,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from gscompile.compiler.segments import Segments, find_segments, idle, offset_checks
+from gscompile.compiler.segments import Readers, Segments, find_segments, idle, offset_checks, readers_of
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.ops.base import Inline, Leaf, Stored, Tree
 
@@ -69,10 +68,6 @@ class Plan:
     idle: frozenset[int]
 
 
-Readers: TypeAlias = dict[int, list[tuple[Value, int]]]
-"""A value's ``id`` -> who reads it, as which argument."""
-
-
 def plan(graph: Graph, again: int = 0, stores_indices: bool = False, by_segment: bool = False) -> Plan:
     """Decide for a graph.
 
@@ -81,10 +76,7 @@ def plan(graph: Graph, again: int = 0, stores_indices: bool = False, by_segment:
         stores_indices: what a gather gives is stored where indices are made of it.
         by_segment: one nest may compute a group of folds over segments.
     """
-    readers: Readers = {id(v): [] for v in graph.values}
-    for v in graph.values:
-        for k, a in enumerate(v.args):
-            readers[id(a)].append((v, k))
+    readers = readers_of(graph)
     groups = find_segments(graph, readers) if by_segment else []
     stored, cost = _stored(graph, readers, again, stores_indices, groups)
     apart = _stored(graph, readers, again, stores_indices, [])[0] if groups else stored

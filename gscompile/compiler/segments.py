@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.graph import Graph, Value
@@ -20,7 +21,17 @@ from gscompile.ir.ops.movement import Full, RunNumbers
 from gscompile.ir.ops.reduce import SegmentReduce
 from gscompile.ir.ops.scatter import Scatter
 
-Readers = Mapping[int, Sequence[tuple[Value, int]]]
+Readers: TypeAlias = Mapping[int, Sequence[tuple[Value, int]]]
+"""A value's ``id`` -> who reads it, as which argument."""
+
+
+def readers_of(graph: Graph) -> Readers:
+    """Of each value of a graph."""
+    readers: dict[int, list[tuple[Value, int]]] = {id(v): [] for v in graph.values}
+    for v in graph.values:
+        for k, a in enumerate(v.args):
+            readers[id(a)].append((v, k))
+    return readers
 
 
 @dataclass(frozen=True, slots=True)

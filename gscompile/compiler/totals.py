@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
 
-from gscompile.compiler.segments import fold_key, is_fold
+from gscompile.compiler.segments import fold_key, is_fold, readers_of
 from gscompile.ir.bounds import Bounds
 from gscompile.ir.graph import Graph, Rewritten, Value
 from gscompile.ir.ops.gather import Gather
@@ -39,10 +39,7 @@ class _Made:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.outputs = Counter(map(id, graph.outputs))
-        self.readers: dict[int, list[tuple[Value, int]]] = {id(v): [] for v in graph.values}
-        for v in graph.values:
-            for k, a in enumerate(v.args):
-                self.readers[id(a)].append((v, k))
+        self.readers = readers_of(graph)
         folds = self._found()
         self.folds = set(folds)
         self.values = {id(v) for _, made in folds.values() for v in made}

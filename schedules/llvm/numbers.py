@@ -100,11 +100,11 @@ of 6 float64 3.5 -> 1.7, of 4 float16 3.0 -> 1.7, of 4 int8 1.5 -> 1.1, but of 3
 and 1.8 -> 1.9.
 """
 
-ROUNDED_TOGETHER = 8
-"""Cells of a row of 9 to 15 bfloat16 that are computed as one vector, which LLVM does for rows of 8, 9 and 16 and more only."""
-
 WIDE_VECTOR_CELLS = 3
 """The same of cells of 4 bytes and more: 3 float32 1.7 -> 1.3, 3 float64 2.0 -> 1.4."""
+
+ROUNDED_TOGETHER = 8
+"""Cells of a row of 9 to 15 bfloat16 that are computed as one vector, which LLVM does for rows of 8, 9 and 16 and more only."""
 
 AXIS_BLOCK = NUMBERS["AXIS_BLOCK"]
 """Cells of a long innermost axis that make one unit of parallel work."""

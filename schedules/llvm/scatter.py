@@ -212,9 +212,12 @@ class Slab:
     def statement(self) -> Stmt:
         """Everything about these cells."""
         flag = Flag(self.check)
-        last_grid, far = _last_grid(self.nest.op.addressing.map.layout), self.far
-        near, ahead = (PointLoops(self, last_grid, flag, d) for d in (0, self.ctx.choose(CELLS_AHEAD)))
-        loops = first_of([(far, lambda: with_kernels(ahead.loops(0, {}))), (True, lambda: near.loops(0, {}))])
+
+        def points(ahead: int) -> Stmt:
+            return PointLoops(self, _last_grid(self.nest.op.addressing.map.layout), flag, ahead).loops(0, {})
+
+        ahead = self.far, lambda: with_kernels(points(self.ctx.choose(CELLS_AHEAD)))
+        loops = first_of([ahead, (True, lambda: points(0))])
         begin = None if self.begun else self.begin()
         return T.seq(begin, self.clear(), flag.around(loops), self.settle())
 
@@ -224,10 +227,11 @@ class Slab:
         nest, partial, ctx = self.nest, self.partial, self.ctx
         sources = nest.op.addressing.map.sources
         indexed = [a for a, s in enumerate(sources) if isinstance(s, Indexed)]
-        if nest.window or nest.lanes or nest.op.reduction.replaces or not indexed or not ctx.choose(CELLS_AHEAD):
+        if nest.window or nest.lanes or nest.op.reduction.replaces or not indexed:
             return False
         cell = partial.acc.itemsize + (0 if partial.counts is None else COUNT_BYTES)
-        return pays(ctx, (product(nest.shape[indexed[0] :]), far_bytes(ctx.target) // cell))
+        found = pays(ctx, (product(nest.shape[indexed[0] :]), far_bytes(ctx.target) // cell))
+        return found if found is not False and ctx.choose(CELLS_AHEAD) else False
 
     def cells(self, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """Loops over the slab of a tensor that has the output's axes."""

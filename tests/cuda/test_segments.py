@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.compiler.segments import Segments, find_segments
+from gscompile.compiler.segments import Segments, find_segments, readers_of
 from tests.cases import numpy_dtype
 from tests.cuda import cpu_compiler, on_cpu
 from tests.cuda.counters import counted
@@ -543,10 +543,7 @@ def test_a_long_chain_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None
         x = x + 1.0
     b.output(x)
     graph = b.graph()
-    readers: dict[int, list[tuple[gs.Value, int]]] = {id(v): [] for v in graph.values}
-    for v in graph.values:
-        for k, a in enumerate(v.args):
-            readers[id(a)].append((v, k))
+    readers = readers_of(graph)
     monkeypatch.setattr(Segments, "__init__", counted)
     (group,) = find_segments(graph, readers)
     assert group.last is x
