@@ -33,6 +33,7 @@ Description: TypeAlias = dict[str, Any]
 Rng: TypeAlias = np.random.Generator
 
 LEAST_BYTES, MOST_BYTES = 4 << 10, 256 << 20  # that move
+INDEX_BYTES = 8  # of an index; what the indices are together is at most MOST_BYTES, too
 WIDTHS = (1, 2, 3, 5, 7, 12, 20, 37, 50, 100, 300, *(1 << k for k in range(12)))  # elements of a row or slice
 DTYPES = {
     "float32": 6,
@@ -115,7 +116,7 @@ def _table(rng: Rng, points: int, cell: int) -> int:
 def _rows(rng: Rng, moved: int, itemsize: int) -> tuple[int, int, int]:
     """(rows of a table, width, points) where so many bytes are read and as many written."""
     width = min(_pick(rng, WIDTHS), max(1, moved // (2 * itemsize)))
-    points = max(1, moved // (2 * width * itemsize))
+    points = min(max(1, moved // (2 * width * itemsize)), MOST_BYTES // INDEX_BYTES)
     return _table(rng, points, width * itemsize), width, points
 
 
@@ -132,7 +133,7 @@ def _take(rng: Rng, moved: int, itemsize: int) -> Description:
 
 
 def _gather(rng: Rng, moved: int, itemsize: int) -> Description:
-    points = max(1, moved // (2 * itemsize + 8))
+    points = max(1, moved // (2 * itemsize + INDEX_BYTES))
     rank = int(rng.integers(1, 4))
     shape, left = [], points
     for k in range(rank):
@@ -156,7 +157,8 @@ def _vectors(rng: Rng, moved: int, itemsize: int) -> tuple[tuple[int, ...], int,
         shape.append(rows if k == depth - 1 else _log(rng, 1, rows))
         rows = max(1, rows // shape[-1])
     rng.shuffle(shape)
-    return (*shape, *([width] if width > 1 else [])), depth, max(1, points)
+    points = min(max(1, points), MOST_BYTES // (INDEX_BYTES * depth))
+    return (*shape, *([width] if width > 1 else [])), depth, points
 
 
 def _gather_nd(rng: Rng, moved: int, itemsize: int) -> Description:

@@ -14,15 +14,17 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.nests import MapNest, Nest, fail
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.decisions import first_of
 from gscompile.schedules.llvm.ahead import place_in, rows_ahead
 from gscompile.schedules.llvm.cells import with_check
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import COPIED_AHEAD, COPIED_BYTES_AHEAD, COPIED_TOGETHER, STORES
-from gscompile.schedules.llvm.costs import Facts, copied_from_rows, leaves_caches
+from gscompile.schedules.llvm.costs import Facts, copied_from_rows, leaves_caches, pays
 from gscompile.schedules.llvm.kernels import copy_lines, copy_row, in_lines, prefetch_row, store_fence, with_kernels
 from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
     L2_BYTES,
+    RUN_ROWS,
     SHORT_ROW_BYTES,
 )
 from gscompile.schedules.llvm.ranges import shared_range
@@ -113,7 +115,35 @@ class _Rows:
         return T.if_(some, copy, T.if_(lo < hi, fail(self.nest.check.status)))
 
     def each_row(self, begin: Expr, n: Expr, body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
-        """``body(k, where the row begin + k begins)`` for so many rows.
+        """``body(k, where the row begin + k begins)`` for so many rows."""
+        *before, last = self.outer
+        if not before:
+            return T.for_(n, lambda k: body(k, self.cell(begin + k)), "k")
+        long = pays(self.ctx, (last, RUN_ROWS))
+        ways = [(long, lambda: self.in_runs(begin, n, body)), (True, lambda: self.one_by_one(begin, n, body))]
+        return first_of(ways)
+
+    def in_runs(self, begin: Expr, n: Expr, body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
+        """The same, where rows that differ on the last outer axis only have a loop of their own, which LLVM vectorises.
+
+        11 million rows of 3 bytes from each of 2 matrices: 72 ms one by one, 23 so; for runs of 2 rows 1.3 to 3 times as long.
+        """
+        *before, last = self.outer
+        length = T.maximum(self.ctx.sizes(last), T.const(1))
+
+        def run(r: Expr) -> Stmt:
+            skipped = r * length - begin
+            lo, hi = T.maximum(skipped, T.const(0)), T.minimum(skipped + length, n)
+
+            def rows(lead: list[Expr]) -> Stmt:
+                return T.for_range(lo, hi, lambda k: body(k, [*lead, k - skipped, *self.first]), "k")
+
+            return T.kept("at", unravel(r, before, self.ctx.sizes), rows)
+
+        return T.for_range(T.quotient(begin, length), T.quotient(begin + n + length - 1, length), run, "run")
+
+    def one_by_one(self, begin: Expr, n: Expr, body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
+        """The same, where to find each row costs a division for each axis after the first.
 
         Where only a call tells the extents, each row's coordinates come from those of the row before: a division by an extent
         takes 2 ns, and no vector does it.

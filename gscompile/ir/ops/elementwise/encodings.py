@@ -19,6 +19,8 @@ def decode(names: Names, x: PrimExpr, src: DType) -> PrimExpr:
     """The value, in ``src.compute``, that the code ``x`` stands for."""
     if not src.is_float:
         return _decode_integer(x, src)
+    if src.name == "bfloat16" and (rounded := _rounded(x)) is not None:
+        return rounded
     code = names(tirx.Cast(U32.name, x))
     if src.name == "bfloat16":  # its bits are the upper half of a float32's
         return _float(code << _u32(16))
@@ -93,6 +95,19 @@ def _encode_bfloat16(v: PrimExpr, bits: PrimExpr) -> PrimExpr:
     rounded = (bits + (_u32(0x7FFF) + (upper & _u32(1)))) >> _u32(16)
     quiet = (upper & _u32(0x8000)) | _u32(0x7FC0)  # rounding could carry a NaN over to zero
     return tirx.Select(isnan(v), quiet, rounded)
+
+
+def _rounded(code: PrimExpr) -> PrimExpr | None:
+    """The float32 that ``code`` stands for, where :func:`_encode_bfloat16` has just made it of one; None of any other code.
+
+    A NaN stays as it was: only its payload may differ from that of a code, and nothing that computes keeps it.
+    """
+    select = code.value if isinstance(code, tirx.Cast) else None
+    if not (isinstance(select, tirx.Select) and isinstance(select.false_value, tirx.RShift)):
+        return None
+    halfway = select.false_value.a  # what has been added makes a carry where it is rounded up
+    v = select.condition.a.a
+    return tirx.Select(select.condition, v, _float(halfway & _u32(0xFFFF0000)))
 
 
 def _encode_float(names: Names, bits: PrimExpr, f: Format) -> PrimExpr:
