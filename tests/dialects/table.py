@@ -59,7 +59,7 @@ def main() -> int:
     here = Path(__file__).parent
     status = pytest.main(
         [
-            *("-o", "addopts=", "-q", "-p", "no:cacheprovider", "--draws=60"),
+            *("-o", "addopts=", "-q", "-p", "no:cacheprovider", "--slow", "--thorough", "--draws=60"),
             *(str(here), f"--ignore={here / 'test_table.py'}", f"--ignore={here / 'test_judges.py'}"),
         ]
     )
