@@ -7,7 +7,7 @@ come by way of an index, they are prefetched.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,14 +15,18 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import dim_min, product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.decisions import Condition
 from gscompile.schedules.folds import accumulators, fold_step
-from gscompile.schedules.llvm.ahead import known_bytes, rows_ahead
+from gscompile.schedules.llvm.ahead import known_bytes, place_in, rows_ahead
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import CHAINS, FOLDED_AHEAD, REGISTERS
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
+    LEAST_SCATTERED,
     MIN_COLUMNS,
+    NEIGHBOUR_BYTES,
     PREFETCHED_TENSORS,
+    RUN_SAMPLES,
     WIDE_ACCUMULATOR_REGISTERS,
     resident_bytes,
 )
@@ -49,12 +53,12 @@ class Columns:
         ahead = folded_ahead(nest, ctx, gathered, width) if gathered else 0
         checks = nest.check is not None and rows_share_an_index(nest)
 
-        def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
-            prefetch = Prefetch(nest, gathered, first, later, count, ahead) if gathered else None
+        def tile(first: list[Expr], count: Expr, later: Later, far: Condition) -> Stmt:
+            prefetch = Prefetch(nest, gathered, first, later, count, ahead, far) if gathered else None
             folds = side_by_side(nest, first, width, count, prefetch)
             return where_valid(nest, first, folds) if checks else folds
 
-        nests = tiled(nest, ctx, width, tile)
+        nests = tiled(nest, ctx, width, tile, gathered)
         stmt = with_kernels(nests) if gathered else nests
         return Checked(stmt) if checks else stmt
 
@@ -72,7 +76,7 @@ class Folds:
         # Of several accumulators, the code for many chains is long and takes long to compile.
         width = max(ctx.choose(CHAINS) // len(nest.initial) ** 2, 1) if same_ranges(nest) else 1
 
-        def tile(first: list[Expr], count: Expr, later: Later) -> Stmt:
+        def tile(first: list[Expr], count: Expr, later: Later, far: Condition) -> Stmt:
             def cell(k: Expr | int) -> list[Expr]:
                 return [*first[:-1], first[-1] + k]
 
@@ -109,10 +113,16 @@ Later: TypeAlias = Callable[[Expr], list[Expr]]
 """Of how many tiles later -> that tile's first cell, or that of the last one of the thread's share."""
 
 
-def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr], Expr, Later], Stmt]) -> Stmt:
-    """``body(first cell, count, later)`` for tiles of neighbours on the innermost kept axis, in parallel.
+def tiled(
+    nest: ReduceNest,
+    ctx: Context,
+    width: int,
+    body: Callable[[list[Expr], Expr, Later, Condition], Stmt],
+    gathered: Sequence[int] = (),
+) -> Stmt:
+    """``body(first cell, count, later, far)`` for tiles of neighbours on the innermost kept axis, in parallel.
 
-    Tiles are ``width`` wide, but the last of a row may be narrower.
+    Tiles are ``width`` wide, but the last of a row may be narrower.  ``far``: whether what is ``gathered`` is :func:`scattered`.
     """
     columns = nest.shape[-1]
     if isinstance(columns, int):
@@ -124,11 +134,11 @@ def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr]
         *row, t = unravel(u, outer, ctx.sizes)
         return [*row, t * width]
 
-    def share(lo: Expr, hi: Expr) -> Stmt:
+    def tiles_of(lo: Expr, hi: Expr, far: Condition) -> Stmt:
         def tile(u: Expr) -> Stmt:
             def at(first: list[Expr]) -> Stmt:
                 def of(count: Expr) -> Stmt:
-                    return body(first, count, lambda n: first_cell(T.minimum(u + n, hi - 1)))
+                    return body(first, count, lambda n: first_cell(T.minimum(u + n, hi - 1)), far)
 
                 if width == 1 or (isinstance(columns, int) and columns % width == 0):
                     return of(T.const(width))
@@ -140,7 +150,59 @@ def tiled(nest: ReduceNest, ctx: Context, width: int, body: Callable[[list[Expr]
 
         return T.for_range(lo, hi, tile, "tile")
 
+    def share(lo: Expr, hi: Expr) -> Stmt:
+        if not gathered:
+            return tiles_of(lo, hi, True)
+
+        def cell(u: Expr) -> list[Expr]:
+            return first_cell(T.minimum(u, hi - 1))
+
+        return scattered(nest, gathered, cell, lo, hi, ctx.sizes(tiles), lambda far: tiles_of(lo, hi, far))
+
     return shared_range(ctx, product(outer), nest.work, share, nest=nest.name)
+
+
+def scattered(
+    nest: ReduceNest,
+    gathered: Sequence[int],
+    cell: Callable[[Expr], list[Expr]],
+    lo: Expr,
+    hi: Expr,
+    tiles: Expr,
+    body: Callable[[Condition], Stmt],
+) -> Stmt:
+    """``body(far)``: whether, of :data:`RUN_SAMPLES` tiles of ``[lo, hi)``, some end far from where the one below begins.
+
+    Otherwise the hardware prefetches their rows, or a cache holds them.  Bags of 15 rows of 5 floats, of 24 MB, in runs: 0.61 ms,
+    with prefetches 1.25; uniform 6.2 and 5.2.
+
+    Args:
+        cell: of a tile, or the last one, its first cell.
+        tiles: of a row, after which the one below comes.
+    """
+    if not same_ranges(nest) or len(ranges := nest.ranges(cell(lo))) != 1:
+        return body(True)
+    zero, extent = T.const(0), ranges[0][1]
+    apart, step = T.buffer("apart", [1], "int64", align=8), T.quotient(hi - lo, T.const(RUN_SAMPLES + 1))
+
+    def places(u: Expr, r: Expr) -> list[Expr]:
+        found = reads(nest, cell(u), [r])
+        return [place_in(buf, at) for condition, buf, at in (found[k] for k in gathered) if condition is None]
+
+    def look(k: Expr) -> Stmt:
+        here, there = places(lo + k * step, extent - 1), places(lo + k * step + tiles, zero)
+
+        def compared(found: list[Expr]) -> Stmt:
+            pairs = zip(found[: len(here)], found[len(here) :], strict=True)
+            far = T.any_of(T.maximum(x - y, y - x) > NEIGHBOUR_BYTES for x, y in pairs)
+            return T.if_(far, T.store(apart, [zero], T.load(apart, zero) + 1))
+
+        return T.kept("place", [*here, *there], compared)
+
+    looks = T.for_(T.const(RUN_SAMPLES), look, "k", one_copy=True)
+    some = T.if_(T.all_of([step > 0, extent > 0]), looks, T.store(apart, [zero], T.const(LEAST_SCATTERED)))
+    begin = T.seq(T.allocate(apart), T.store(apart, [zero], zero), some)
+    return T.seq(begin, T.kept(["far"], [T.load(apart, zero)], lambda n: body(n[0] >= LEAST_SCATTERED)))
 
 
 def rows_share_an_index(nest: ReduceNest) -> bool:
@@ -230,6 +292,7 @@ class Prefetch:
         later: the first cells of tiles that come later.
         count: the tile's cells.
         ahead: rows between prefetching one and folding it.
+        far: whether rows are prefetched at all.
     """
 
     nest: ReduceNest
@@ -238,15 +301,17 @@ class Prefetch:
     later: Later
     count: Expr
     ahead: int
+    far: Condition
 
     def loops(self, step: Callable[[list[Expr]], Stmt]) -> Stmt:
         """The loops over a tile's rows, with prefetches."""
         ranges = self.nest.ranges(self.first)
         if len(ranges) > 1:
             return self._box(ranges, step)
-        if same_ranges(self.nest):
-            return self._halves(ranges[0][1], step)
-        return self._segments(step)
+        if not same_ranges(self.nest):
+            return self._segments(step)
+        ahead = self._halves(ranges[0][1], step)
+        return ahead if self.far is True else T.if_(self.far, ahead, over_reduced(self.nest, self.first, step))
 
     def _box(self, ranges: list[tuple[Expr, Expr]], step: Callable[[list[Expr]], Stmt]) -> Stmt:
         """Boxes of several axes: rows ahead on the innermost."""

@@ -50,6 +50,23 @@ def test_bags_of_every_width_and_length(width: int, symbolic: bool, threads: int
         np.testing.assert_array_equal(got, row_major(x[i], 1), strict=True)
 
 
+@pytest.mark.parametrize("symbolic", [False, True], ids=["fixed", "symbolic"])
+@pytest.mark.parametrize("order", ["runs", "ascending", "far apart", "one bag in four is far"])
+def test_bags_whose_rows_are_near_or_far(order: str, symbolic: bool, threads: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((ROWS, 5), np.float32)
+    compiled = bags(5, "k", "n", "rows") if symbolic else None
+    for length in (1, 2, 15, 40):
+        count = 90 + length
+        i = np.sort(rng.integers(0, ROWS, count * length)).reshape(count, length)
+        if order == "runs":
+            i[:] = i[:, :1]
+        elif order != "ascending":
+            i[:: 1 if order == "far apart" else 4, -1] = ROWS - 1 - i[:: 1 if order == "far apart" else 4, -1]
+        got = (compiled or bags(5, length, count))(x, i)
+        np.testing.assert_array_equal(got, row_major(x[i], 1), strict=True)
+
+
 def test_nothing_to_fold_gives_the_identity() -> None:
     x, compiled = np.ones((ROWS, 64), np.float32), bags("w", "k", "n", "rows")
     np.testing.assert_array_equal(compiled(x, np.empty((3, 0), np.int64)), np.zeros((3, 64), np.float32), strict=True)
