@@ -6,6 +6,8 @@ from collections.abc import Collection
 from numbers import Number
 from typing import Any
 
+import numpy as np
+
 from gscompile.errors import DTypeError, GSError, ShapeError
 from gscompile.frontend.builder import builder_of
 from gscompile.frontend.computations import computation
@@ -62,6 +64,15 @@ def beaten(reduction: str) -> str | Reduction:
     This is :func:`compared` with ``stays``, but in any order, so that cuda does it with atomics.
     """
     return variant(reduction, zeros="first") if reduction in ("min", "max") else rounding(reduction)
+
+
+def limits(x: Value) -> tuple[float, float]:
+    """The lowest and the highest finite value of a dtype."""
+    if not x.dtype.is_float:
+        return x.dtype.min, x.dtype.max
+    bfloat16 = x.dtype.name == "bfloat16"
+    highest = float.fromhex("0x1.fep127") if bfloat16 else float(np.finfo(x.dtype.name).max)
+    return -highest, highest
 
 
 def from_zero(x: Value) -> Value:

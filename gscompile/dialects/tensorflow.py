@@ -29,12 +29,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gscompile.dialects import _tensorflow_segments as sorted_segments
 from gscompile.dialects._rules import (
     beaten,
     compared,
+    limits,
     need_dtype,
     need_rank,
     need_same_dtype,
@@ -311,7 +310,7 @@ def unsorted_segment_max(
     segment_ids: int32 or int64.  For ``"cpu"`` only what follows the last NaN of a segment counts, and if nothing does it is
     NaN; for ``"gpu"`` a NaN gives NaN; for ``"xla"`` it is ignored where there is more than one id.
     """
-    return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", _limits(data)[0], device, INDEX)
+    return _unsorted("unsorted_segment_max", data, segment_ids, num_segments, "max", limits(data)[0], device, INDEX)
 
 
 @eager
@@ -319,7 +318,7 @@ def unsorted_segment_min(
     data: Tensor, segment_ids: Tensor, num_segments: Size, name: str | None = None, *, device: str = "cpu"
 ) -> Value:
     """:func:`unsorted_segment_max` for the smallest: the dtype's highest finite value where there is none."""
-    return _unsorted("unsorted_segment_min", data, segment_ids, num_segments, "min", _limits(data)[1], device, INDEX)
+    return _unsorted("unsorted_segment_min", data, segment_ids, num_segments, "min", limits(data)[1], device, INDEX)
 
 
 @eager
@@ -355,15 +354,6 @@ def _total_and_count(op: str, data: Value, ids: Value, num_segments: int, device
     count = _unsorted(op, b.full(ids.shape, 1, data.dtype), ids, num_segments, "add", 0, device, _GATHER_INDEX)
     shape = (count.shape[0], *(1 for _ in total.shape[1:]))
     return total, b.maximum(b.reshape(count, shape), 1)
-
-
-def _limits(x: Value) -> tuple[float, float]:
-    """The lowest and the highest finite value of a dtype."""
-    if not x.dtype.is_float:
-        return x.dtype.min, x.dtype.max
-    bfloat16 = x.dtype.name == "bfloat16"
-    highest = float.fromhex("0x1.fep127") if bfloat16 else float(np.finfo(x.dtype.name).max)
-    return -highest, highest
 
 
 def _unsorted(
