@@ -180,14 +180,16 @@ def scattered(
         cell: of a tile, or the last one, its first cell.
         tiles: of a row, after which the one below comes.
     """
-    if not same_ranges(nest) or len(ranges := nest.ranges(cell(lo))) != 1:
+    ranges, zero = nest.ranges(cell(lo)), T.const(0)
+    alike = len(ranges) == 1 and same_ranges(nest)
+    if not alike or any(reads(nest, cell(lo), [zero])[k][0] is not None for k in gathered):
         return body(True)
-    zero, extent = T.const(0), ranges[0][1]
+    extent = ranges[0][1]
     apart, step = T.buffer("apart", [1], "int64", align=8), T.quotient(hi - lo, T.const(RUN_SAMPLES + 1))
 
     def places(u: Expr, r: Expr) -> list[Expr]:
         found = reads(nest, cell(u), [r])
-        return [place_in(buf, at) for condition, buf, at in (found[k] for k in gathered) if condition is None]
+        return [place_in(buf, at) for _, buf, at in (found[k] for k in gathered)]
 
     def look(k: Expr) -> Stmt:
         here, there = places(lo + k * step, extent - 1), places(lo + k * step + tiles, zero)
