@@ -94,12 +94,37 @@ def run_softmax(name: str, runs: int, points: int, *row: int) -> Workload:
     return Workload(name, name, make, declare, expected, sums=True)
 
 
+def run_sum(name: str, runs: int, points: int, longest: int, *row: int) -> Workload:
+    """Sums of runs that offsets give, all alike but for one in the middle."""
+
+    def make(a: Arguments) -> Arrays:
+        (count,) = a.cut(points)
+        long = count * longest // points
+        offsets = (count - long) * np.arange(runs + 1) // runs
+        offsets[runs // 2 + 1 :] += long
+        return {"x": a.data(count, *row), "offsets": offsets}
+
+    def declare(b: gs.Builder, x: gs.Value, offsets: gs.Value) -> gs.Value:
+        return b.segment_reduce(x, offsets)
+
+    def expected(x: Any, offsets: Any) -> Any:
+        filled, total = np.flatnonzero(np.diff(offsets)), np.zeros((runs, *row))
+        total[filled] = np.add.reduceat(x.astype("float64"), offsets[filled])
+        return total.astype("float32")
+
+    return Workload(name, name, make, declare, expected, sums=True)
+
+
 ROWS = {
     **WORKLOADS,
     "segment_softmax": segment_softmax("segment_softmax", 20_000, 400_000),
     "segment_softmax_rows": segment_softmax("segment_softmax_rows", 20_000, 400_000, 8),
     "run_softmax": run_softmax("run_softmax", 20_000, 400_000),
     "run_softmax_rows": run_softmax("run_softmax_rows", 20_000, 400_000, 8),
+    "run_sum": run_sum("run_sum", 20_000, 400_000, 0),
+    "run_sum_long": run_sum("run_sum_long", 20_000, 400_000, 300_000),
+    "run_sum_rows": run_sum("run_sum_rows", 20_000, 400_000, 0, 8),
+    "run_sum_rows_long": run_sum("run_sum_rows_long", 20_000, 400_000, 300_000, 8),
 }
 """The benchmark's, and some that are timed nowhere yet."""
 

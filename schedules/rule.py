@@ -73,6 +73,8 @@ class Context:
         asked: which choices rules asked for, by nest and name.
         decisions: by the name of a nest, what was decided by estimated times, for ``m.explain()``.
         nest: which is being scheduled.
+        word: the name of a nest -> an int64 of the GPU's memory that is 0 when its kernels begin and theirs alone, as a buffer
+            and the place; None where there is none left (cuda).
     """
 
     target: Target
@@ -85,6 +87,7 @@ class Context:
     asked: dict[str, dict[str, Choice]] = field(default_factory=dict)
     decisions: dict[str, list[Decision]] = field(default_factory=dict)
     nest: Nest | None = None
+    word: Callable[[str], tuple[Buffer, Expr] | None] = lambda name: None
 
     def choose(self, choice: Choice) -> Any:
         """The value of a choice for the nest that is being scheduled: the given one, or the default.

@@ -264,7 +264,9 @@ class Lowering:
             self.workspace.buffer,
             deterministic,
             choices,
+            word=self.word,
         )
+        self.words: dict[str, int] = {}
         self.checks: list[Value] = []
         self.check_nests: list[CheckNest] = []
         self.check_of: dict[int, CheckNest] = {}
@@ -369,6 +371,14 @@ class Lowering:
         if not self.target.in_parts or nests <= NESTS:
             return T.const(slot)
         return self.places.setdefault(slot, T.var(f"check{slot}"))
+
+    def word(self, nest: str) -> tuple[Buffer, Expr] | None:
+        """A number that is 0 when a nest's kernels begin: where a check will have the index that it has found."""
+        if self.target.host_guards or self.words.setdefault(nest, len(self.words)) >= len(
+            self.plan.early + self.plan.late
+        ):
+            return None
+        return self.status, status.value(self.place(self.words[nest]))
 
     def taken_over(self, value: Value) -> CheckNest | None:
         """The check that the nest of a value may take over."""

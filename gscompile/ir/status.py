@@ -34,7 +34,10 @@ def position(check: Any) -> Any:
 
 
 def value(check: Any) -> Any:
-    """Where the index stands that a check has found."""
+    """Where the index stands that a check has found.
+
+    It is 0 until a GPU's kernels have run, and so one of them may count there (:attr:`gscompile.schedules.rule.Context.word`).
+    """
     return 2 + 2 * check
 
 

@@ -64,6 +64,21 @@ SEGMENT_STEPS = 16
 SEGMENT_POINTS = 16384
 """Points of a segment on average up to which a block takes one: reading them thrice is 4 * 3 round trips to memory."""
 
+LONG_ROW = 1024
+"""Elements of a run up to which a warp folds it, 32 by each lane; blocks share longer ones, by as many at least."""
+
+LONG_COLUMN = 64
+"""Rows of a run up to which a thread folds a column of it; blocks share longer ones."""
+
+PIECE_STEPS = 8
+"""Rows of a shared run that a thread folds at least."""
+
+PIECES = 4096
+"""Into which all rows are cut at most, so that a piece is worth its accesses: four for each block that a GPU holds."""
+
+RUNS_LOOKED_AT = 1024
+"""Runs of whose lengths a block looks at, at least, to find those that are long: four by each thread."""
+
 SCAN_BLOCK = 256
 """Steps of a scan that one thread takes."""
 

@@ -19,7 +19,8 @@ from gscompile.ir.types import DType
 from gscompile.schedules.cuda.check import checked, guarded, if_valid
 from gscompile.schedules.cuda.choices import BLOCK, FOLD
 from gscompile.schedules.cuda.groups import WARP, Group, groups, tree
-from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, launch, over, resident
+from gscompile.schedules.cuda.launch import MOST_NARROW, by_width, coordinates, launch, over, resident
+from gscompile.schedules.cuda.long_runs import LongRuns, Short
 from gscompile.schedules.cuda.numbers import (
     COLUMN_PART,
     FOLD_PART,
@@ -59,7 +60,7 @@ class Rows:
         if known is not None and known <= SHORT_FOLD:
             return None
         if fold.uneven:
-            return checked(nest, fold.direct(WARP))
+            return checked(nest, fold.shared() or fold.direct(WARP))
         who = FOLD.default if ctx.deterministic else ctx.choose(FOLD)
         if who == "warp" or (who == FOLD.default and known is not None and known <= WARP_FOLD):
             return checked(nest, fold.direct(WARP))
@@ -94,7 +95,36 @@ class Folds:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest):
             return None
-        return checked(nest, serial(nest, guarded(ctx, nest)))
+        ctx = guarded(ctx, nest)
+        return checked(nest, shared(nest, ctx) or serial(nest, ctx))
+
+
+def shared(nest: ReduceNest, ctx: Context) -> Stmt | None:
+    """A thread per fold, and blocks for long runs; None where there are none."""
+    runs = LongRuns.of(nest, ctx, ctx.choose(BLOCK))
+    if runs is None:
+        return None
+    count = ctx.sizes(product(nest.shape))
+
+    def kernel(narrow: bool) -> Stmt:
+        dtype = "int32" if narrow else "int64"
+
+        def fold(long: Expr, i: Expr) -> Stmt:
+            def one(c: list[Expr]) -> Stmt:
+                return T.if_(runs.length(c[0]) <= long, fold_serially(nest, ctx, c))
+
+            return T.registers("c", coordinates(ctx, i, nest.shape), one)
+
+        def short(long: Expr) -> Short:
+            def thread(b: Expr, t: Expr) -> Stmt:
+                i = T.cast(dtype, b * runs.block + t)
+                return T.if_(i < T.cast(dtype, count), T.let("i", i, lambda i: fold(long, i)))
+
+            return thread
+
+        return runs.kernel(T.quotient(count + (runs.block - 1), T.const(runs.block)), short)
+
+    return by_width(ctx, nest.shape, kernel)
 
 
 def in_parts(nest: ReduceNest, ctx: Context) -> Stmt | None:
@@ -115,19 +145,25 @@ def serial(nest: ReduceNest, ctx: Context) -> Stmt:
     narrow = any(d.is_integer and d.bits < 32 for d, _ in nest.initial)
 
     def thread(c: list[Expr], _: Expr) -> Stmt:
-        def step(r: list[Expr]) -> Stmt:
-            return if_valid(nest.check, nest.grid(c, r), ctx, fold_step(nest, acc, ZERO, c, r))
-
-        acc = accumulators(nest, 1, "local")
-        fold = T.seq(
-            *(T.allocate(a) for a in acc),
-            *(T.store(a, [ZERO], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-            over_reduced(nest, c, step),
-            T.store(nest.out, storage(c), nest.finish([T.load(a, ZERO) for a in acc], c)),
-        )
+        fold = fold_serially(nest, ctx, c)
         return resident(ctx, fold) if narrow else fold
 
     return over(ctx, nest.shape, thread)
+
+
+def fold_serially(nest: ReduceNest, ctx: Context, c: list[Expr]) -> Stmt:
+    """A thread folds a cell."""
+
+    def step(r: list[Expr]) -> Stmt:
+        return if_valid(nest.check, nest.grid(c, r), ctx, fold_step(nest, acc, ZERO, c, r))
+
+    acc = accumulators(nest, 1, "local")
+    return T.seq(
+        *(T.allocate(a) for a in acc),
+        *(T.store(a, [ZERO], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
+        over_reduced(nest, c, step),
+        T.store(nest.out, storage(c), nest.finish([T.load(a, ZERO) for a in acc], c)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +205,35 @@ class _Fold:
     def direct(self, lanes: int) -> Stmt:
         """A kernel with a warp or a block for each cell."""
 
-        def group(g: Group, c: list[Expr]) -> Stmt:
-            return self.folded(
-                g.lanes,
-                lambda acc: T.seq(
-                    self.steps(acc, c, g.lane, self.length(c), g.lanes),
-                    tree(acc, self.partial.merge, g),
-                    T.if_(g.lane == 0, self.finish(acc, c)),
-                ),
-            )
+        return groups(self.ctx, self.nest.shape, lanes, self.group)
 
-        return groups(self.ctx, self.nest.shape, lanes, group)
+    def group(self, g: Group, c: list[Expr]) -> Stmt:
+        """What a warp or a block does for a cell."""
+        return self.folded(
+            g.lanes,
+            lambda acc: T.seq(
+                self.steps(acc, c, g.lane, self.length(c), g.lanes),
+                tree(acc, self.partial.merge, g),
+                T.if_(g.lane == 0, self.finish(acc, c)),
+            ),
+        )
+
+    def shared(self) -> Stmt | None:
+        """A kernel with a warp for each cell, and blocks for long runs; None where there are none."""
+        runs = LongRuns.of(self.nest, self.ctx, self.block)
+        if runs is None:
+            return None
+        count, each = self.ctx.sizes(product(self.nest.shape)), runs.block // WARP
+
+        def short(long: Expr) -> Short:
+            def warp(b: Expr, t: Expr) -> Stmt:
+                run = b * each + T.quotient(t, T.const(WARP))
+                group = Group(T.remainder(t, T.const(WARP)), WARP)
+                return T.if_(run < count, T.if_(runs.length(run) <= long, self.group(group, [run])))
+
+            return warp
+
+        return runs.kernel(T.quotient(count + (each - 1), T.const(each)), short)
 
     def folded(self, lanes: int, body: Callable[[list[Buffer]], Stmt]) -> Stmt:
         """A thread's accumulators."""

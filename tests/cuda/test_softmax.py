@@ -80,6 +80,8 @@ CASES: dict[str, tuple[Any, tuple[int, ...]]] = {
 
 # with offsets one tests them and one the index, of which the compiler does not know that it belongs to them
 LAUNCHES = dict.fromkeys(CASES, 1) | {"offsets": 5}
+# of each of two folds three blocks would share long runs: they take tickets, and one says that it has looked
+ATOMICS = dict.fromkeys(CASES, 0) | {"offsets": 2 * (3 + 1)}
 
 
 def test_softmax_over_segments(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_softmax_over_segments(tmp_path: Path) -> None:
                 got = module(*given)
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6, err_msg=name)
         assert len(launches) == LAUNCHES[name], name
-        assert sum(launch.total("lanes", access="atomic") for launch in launches) == 0, name
+        assert sum(launch.total("lanes", access="atomic") for launch in launches) == ATOMICS[name], name
 
 
 def test_nothing_of_the_size_of_the_points_is_kept() -> None:
