@@ -80,7 +80,10 @@ def gather_csr(src: Any, indptr: Any, out: Any = None) -> Any:
     """
     rows, axis = None, len(np.shape(indptr) if not isinstance(indptr, Value) else indptr.shape) - 1
     if out is not None:
-        rows = out.shape[axis]
+        shape = getattr(out, "shape", None)
+        if shape is None or len(shape) <= axis:
+            raise ArgumentError(f"gather_csr: out must have the result's shape; got {out!r:.80}")
+        rows = shape[axis]
     elif isinstance(indptr, Value):
         raise ArgumentError("gather_csr: out must be given where indptr is a value of a builder")
     else:
@@ -88,11 +91,11 @@ def gather_csr(src: Any, indptr: Any, out: Any = None) -> Any:
         if known.dtype.kind not in "iu":
             raise DTypeError(f"gather_csr: indptr must be int64; got {known.dtype}")
         rows = max(int(known[-1]), 0) if known.size else 0
-    return _gathered(src, indptr, rows)
+    return _gather_csr(src, indptr, rows)
 
 
 @eager
-def _gathered(src: Tensor, indptr: Tensor, rows: Size) -> Value:
+def _gather_csr(src: Tensor, indptr: Tensor, rows: Size) -> Value:
     op, b = "gather_csr", builder_of(src)
     x, offsets, perm = _along(op, src, indptr)
     return b.transpose(b.segment_expand(x, offsets, rows), perm)
