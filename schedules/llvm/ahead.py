@@ -14,21 +14,24 @@ vectors are fitted by themselves, ``fitted.NUMBERS``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim
-from gscompile.ir.tir import Buffer, Expr
+from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.choices import Choice
 from gscompile.schedules.llvm.costs import ps
 from gscompile.schedules.llvm.numbers import (
     CACHE_LATENCY_PS,
+    LEAST_SCATTERED,
     LINE_BYTES,
     LINES_UNDERWAY,
     MEMORY_LATENCY_PS,
     MOST_AHEAD,
+    NEIGHBOUR_BYTES,
+    RUN_SAMPLES,
     last_level_bytes,
 )
 from gscompile.schedules.loops import assumed, number_in
@@ -64,6 +67,38 @@ def known_bytes(buf: Buffer) -> int:
 def place_in(buf: Buffer, at: Sequence[Expr]) -> Expr:
     """Where an element is, in bytes from the tensor's beginning."""
     return number_in(buf, at) * T.itemsize(buf)
+
+
+Pair: TypeAlias = Callable[[list[Expr], list[Expr]], Stmt]
+"""(places, places that are used next) -> what is done with them."""
+
+
+def scattered(
+    step: Expr, look: Callable[[Expr, Pair], Stmt], body: Callable[[Expr], Stmt], enough: Expr, too_few: bool
+) -> Stmt:
+    """``body(far)``: whether some of :data:`RUN_SAMPLES` pairs of places, in bytes, are :data:`NEIGHBOUR_BYTES` apart and more.
+
+    Otherwise the hardware prefetches what is used next, or a cache holds it.
+
+    Args:
+        step: from one sample to the next.
+        look: (where a sample stands, what to do with its pair) -> a statement.
+        enough: whether there is enough to look at; ``too_few`` is what is taken for ``far`` where there is not.
+    """
+    zero, apart = T.const(0), T.buffer("apart", [1], "int64", align=8)
+
+    def pair(here: list[Expr], there: list[Expr]) -> Stmt:
+        def compared(found: list[Expr]) -> Stmt:
+            pairs = zip(found[: len(here)], found[len(here) :], strict=True)
+            far = T.any_of(T.maximum(x - y, y - x) > NEIGHBOUR_BYTES for x, y in pairs)
+            return T.if_(far, T.store(apart, [zero], T.load(apart, zero) + 1))
+
+        # kept: TVM's simplifier takes long over differences of whole formulas
+        return T.kept("place", [*here, *there], compared)
+
+    looks = T.for_(T.const(RUN_SAMPLES), lambda k: look(k * step, pair), "k", one_copy=True)
+    begin = T.store(apart, [zero], T.select(enough, zero, T.const(LEAST_SCATTERED)) if too_few else zero)
+    return T.seq(T.allocate(apart), begin, T.if_(enough, looks), body(T.load(apart, zero) >= LEAST_SCATTERED))
 
 
 def from_memory(target: Target, tables: Sequence[Dim]) -> bool:

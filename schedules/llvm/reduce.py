@@ -17,14 +17,12 @@ from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.folds import accumulators, fold_step
-from gscompile.schedules.llvm.ahead import known_bytes, place_in, rows_ahead
+from gscompile.schedules.llvm.ahead import Pair, known_bytes, place_in, rows_ahead, scattered
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import CHAINS, FOLDED_AHEAD, REGISTERS
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
-    LEAST_SCATTERED,
     MIN_COLUMNS,
-    NEIGHBOUR_BYTES,
     PREFETCHED_TENSORS,
     RUN_SAMPLES,
     WIDE_ACCUMULATOR_REGISTERS,
@@ -122,7 +120,8 @@ def tiled(
 ) -> Stmt:
     """``body(first cell, count, later, far)`` for tiles of neighbours on the innermost kept axis, in parallel.
 
-    Tiles are ``width`` wide, but the last of a row may be narrower.  ``far``: whether what is ``gathered`` is :func:`scattered`.
+    Tiles are ``width`` wide, but the last of a row may be narrower.  ``far``: whether what is ``gathered`` lies far
+    apart; see :func:`folds_scattered`.
     """
     columns = nest.shape[-1]
     if isinstance(columns, int):
@@ -157,12 +156,12 @@ def tiled(
         def cell(u: Expr) -> list[Expr]:
             return first_cell(T.minimum(u, hi - 1))
 
-        return scattered(nest, gathered, cell, lo, hi, ctx.sizes(tiles), lambda far: tiles_of(lo, hi, far))
+        return folds_scattered(nest, gathered, cell, lo, hi, ctx.sizes(tiles), lambda far: tiles_of(lo, hi, far))
 
     return shared_range(ctx, product(outer), nest.work, share, nest=nest.name)
 
 
-def scattered(
+def folds_scattered(
     nest: ReduceNest,
     gathered: Sequence[int],
     cell: Callable[[Expr], list[Expr]],
@@ -171,9 +170,9 @@ def scattered(
     tiles: Expr,
     body: Callable[[Condition], Stmt],
 ) -> Stmt:
-    """``body(far)``: whether, of :data:`RUN_SAMPLES` tiles of ``[lo, hi)``, some end far from where the one below begins.
+    """``body(far)``: whether some tiles of ``[lo, hi)`` end far from where the one below begins; see :func:`scattered`.
 
-    Otherwise the hardware prefetches their rows, or a cache holds them.  Bags of 15 rows of 5 floats, of 24 MB, in runs: 0.61 ms,
+    Bags of 15 rows of 5 floats, of 24 MB, in runs: 0.61 ms,
     with prefetches 1.25; uniform 6.2 and 5.2.
 
     Args:
@@ -184,27 +183,16 @@ def scattered(
     alike = len(ranges) == 1 and same_ranges(nest)
     if not alike or any(reads(nest, cell(lo), [zero])[k][0] is not None for k in gathered):
         return body(True)
-    extent = ranges[0][1]
-    apart, step = T.buffer("apart", [1], "int64", align=8), T.quotient(hi - lo, T.const(RUN_SAMPLES + 1))
+    extent, step = ranges[0][1], T.quotient(hi - lo, T.const(RUN_SAMPLES + 1))
 
     def places(u: Expr, r: Expr) -> list[Expr]:
         found = reads(nest, cell(u), [r])
         return [place_in(buf, at) for _, buf, at in (found[k] for k in gathered)]
 
-    def look(k: Expr) -> Stmt:
-        here, there = places(lo + k * step, extent - 1), places(lo + k * step + tiles, zero)
+    def look(at: Expr, pair: Pair) -> Stmt:
+        return pair(places(lo + at, extent - 1), places(lo + at + tiles, zero))
 
-        def compared(found: list[Expr]) -> Stmt:
-            pairs = zip(found[: len(here)], found[len(here) :], strict=True)
-            far = T.any_of(T.maximum(x - y, y - x) > NEIGHBOUR_BYTES for x, y in pairs)
-            return T.if_(far, T.store(apart, [zero], T.load(apart, zero) + 1))
-
-        return T.kept("place", [*here, *there], compared)
-
-    looks = T.for_(T.const(RUN_SAMPLES), look, "k", one_copy=True)
-    some = T.if_(T.all_of([step > 0, extent > 0]), looks, T.store(apart, [zero], T.const(LEAST_SCATTERED)))
-    begin = T.seq(T.allocate(apart), T.store(apart, [zero], zero), some)
-    return T.seq(begin, T.kept(["far"], [T.load(apart, zero)], lambda n: body(n[0] >= LEAST_SCATTERED)))
+    return scattered(step, look, body, enough=T.all_of([step > 0, extent > 0]), too_few=True)
 
 
 def rows_share_an_index(nest: ReduceNest) -> bool:

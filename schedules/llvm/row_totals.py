@@ -17,7 +17,15 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.choices import Choice
 from gscompile.schedules.decisions import Condition, first_of
-from gscompile.schedules.llvm.ahead import UNKNOWN_BYTES, from_memory, known_bytes, place_in, rows_ahead
+from gscompile.schedules.llvm.ahead import (
+    UNKNOWN_BYTES,
+    Pair,
+    from_memory,
+    known_bytes,
+    place_in,
+    rows_ahead,
+    scattered,
+)
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import ALONE_AHEAD, RUNS
 from gscompile.schedules.llvm.kernels import prefetch_row
@@ -25,9 +33,7 @@ from gscompile.schedules.llvm.numbers import (
     LARGE_BYTES,
     LEAST_LARGE_RUNS,
     LEAST_RUNS,
-    LEAST_SCATTERED,
     LONG_ROW_BYTES,
-    NEIGHBOUR_BYTES,
     RUN_SAMPLES,
     resident_bytes,
 )
@@ -178,34 +184,21 @@ class RowTotals:
         return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, body(T.load(equal, zero) >= least))
 
     def scattered(self, first: Expr, last: Expr, body: Callable[[Condition], Stmt]) -> Stmt:
-        """``body(condition)``: whether of :data:`RUN_SAMPLES` points some go, or read, far from where their successor does.
+        """``body(condition)``: whether some points go, or read, far from where their successor does; see :func:`scattered`.
 
-        Otherwise the hardware prefetches their rows.  200,000 single elements into as many neighbouring cells: 0.28 ms, with
+        200,000 single elements into as many neighbouring cells: 0.28 ms, with
         prefetches 0.42.
         """
-        s, zero = self.scatter, T.const(0)
-        apart, step = T.buffer("apart", [1], "int64", align=8), T.quotient(last - first, T.const(RUN_SAMPLES + 1))
+        s, step = self.scatter, T.quotient(last - first, T.const(RUN_SAMPLES + 1))
 
         def places(p: Expr) -> list[Expr]:
             picked = (place_in(buf, at) for buf, at in s.rows_picked(p))
             return [s.target(p)[0] * self.row_bytes, *picked]
 
-        def look(k: Expr) -> Stmt:
-            def pair(points: list[Expr]) -> Stmt:
-                here, there = map(places, points)
-                # kept: TVM's simplifier takes long over differences of whole formulas
-                return T.kept("place", [*here, *there], lambda found: apart_by(found[: len(here)], found[len(here) :]))
+        def look(at: Expr, pair: Pair) -> Stmt:
+            return T.kept(("p", "q"), [first + at, first + at + 1], lambda points: pair(*map(places, points)))
 
-            return T.kept(("p", "q"), [first + k * step, first + k * step + 1], pair)
-
-        def apart_by(here: list[Expr], there: list[Expr]) -> Stmt:
-            far = T.any_of(T.maximum(x - y, y - x) > NEIGHBOUR_BYTES for x, y in zip(here, there, strict=True))
-            return T.if_(far, T.store(apart, [zero], T.load(apart, zero) + 1))
-
-        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k", one_copy=True))
-        return T.seq(
-            T.allocate(apart), T.store(apart, [zero], zero), looks, body(T.load(apart, zero) >= LEAST_SCATTERED)
-        )
+        return scattered(step, look, body, enough=step > 0, too_few=False)
 
     def added(self, loop: Callable[[Adding], Stmt], runs: Condition) -> Stmt:
         """``loop(add)`` over points, in runs where these are worth looking for."""
