@@ -23,11 +23,11 @@ from gscompile.schedules.llvm.costs import accumulator_ways, both, grouped, pays
 from gscompile.schedules.llvm.kernels import prefetch_lines, with_kernels
 from gscompile.schedules.llvm.numbers import (
     LINE_BYTES,
-    MIN_CHUNKS,
+    MIN_PARTIALS,
     MOST_WAYS,
     PARALLEL_POINTS,
     POINT_BLOCK,
-    PRIVATISED_CELLS,
+    PRIVATISED_BYTES,
     SUM_TILE,
 )
 from gscompile.schedules.llvm.owned import OwnedRows
@@ -54,7 +54,8 @@ class Privatised:
             return None
         ways = accumulators_of(s)
         count = private_chunks(s.points, s.rows, ways, ctx.choose(CHUNKS))
-        fits = pays(ctx, (count, MIN_CHUNKS), (s.points, PARALLEL_POINTS), (PRIVATISED_CELLS - s.rows, 0))
+        cells = PRIVATISED_BYTES // (s.acc.itemsize * ways)
+        fits = pays(ctx, (count, MIN_PARTIALS), (s.points, PARALLEL_POINTS), (cells - s.rows, 0))
         if fits is False:
             return None
         least = self.always or ctx.least(grouped(ctx, nest.name, s.facts, self.name, count), self.name)

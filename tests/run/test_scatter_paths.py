@@ -18,17 +18,19 @@ from gscompile.ir import tir as T
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.schedules import Checked, Context
 from gscompile.schedules.llvm import RULES
+from gscompile.schedules.llvm.costs import accumulator_ways
 from gscompile.schedules.llvm.numbers import (
     CHUNKED_ELEMENTS,
     PARALLEL_POINTS,
     POINT_BLOCK,
-    PRIVATISED_CELLS,
+    PRIVATISED_BYTES,
     STREAMED_BYTES,
     WIDE_AXIS,
 )
 from tests.oracle import assert_same
 
 Array = np.ndarray[Any, Any]
+PRIVATISED_CELLS = PRIVATISED_BYTES // (4 * accumulator_ways(integer=False))  # of float32
 UFUNC = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "sub": np.subtract}
 
 
@@ -96,10 +98,10 @@ def same_for_all_threads(m: gs.Module, *args: Array) -> Array:
     [
         (64, PARALLEL_POINTS, "privatised"),
         (64, PARALLEL_POINTS - 1, "owned-rows"),
-        (4096, 65_536, "privatised"),
-        (4097, 65_536, "owned-rows"),
-        (PRIVATISED_CELLS, 16 * PRIVATISED_CELLS, "privatised"),
-        (PRIVATISED_CELLS + 1, 16 * PRIVATISED_CELLS + 16, "chunked"),
+        (8192, 65_536, "privatised"),
+        (8193, 65_536, "owned-rows"),
+        (PRIVATISED_CELLS, 8 * PRIVATISED_CELLS, "privatised"),
+        (PRIVATISED_CELLS + 1, 8 * PRIVATISED_CELLS + 8, "chunked"),
     ],
 )
 def test_few_cells(cells: int, points: int, want: str) -> None:
@@ -484,7 +486,7 @@ def test_symbolic_sizes() -> None:
         (5, 1),
         (5, PARALLEL_POINTS - 1),
         (5, PARALLEL_POINTS),
-        (PRIVATISED_CELLS + 1, 16 * PRIVATISED_CELLS + 99),
+        (PRIVATISED_CELLS + 1, 8 * PRIVATISED_CELLS + 99),
         (1, 100_000),
     ]:
         x, s, i = numbers(n, "float32"), numbers(k, "float32"), rng.integers(-n, n, k)
