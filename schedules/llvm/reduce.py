@@ -326,7 +326,8 @@ class Prefetch:
         return T.kept("ahead", [last], loops)
 
     def _halves(self, extent: Expr, step: Callable[[list[Expr]], Stmt]) -> Stmt:
-        """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each."""
+        """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each, unless
+        they are known to be of one."""
         tiles, more = _quotient(self.ahead, extent)
 
         def half(second: Expr) -> Stmt:
@@ -341,6 +342,8 @@ class Prefetch:
             *cell, shift, begin, end = names
             return T.for_range(begin, end, lambda r: T.seq(self._rows(cell, [r + shift]), step([r])), "r0")
 
+        if T.constant_value(more) == 0:
+            return T.kept("ahead", [*self.later(tiles), T.const(0), T.const(0), extent], loop)
         two = T.const(2) if T.constant_value(extent) is not None else T.opaque(T.const(2))  # or LLVM would unroll it
         return T.for_(two, lambda h: half(h > 0), "half")
 
