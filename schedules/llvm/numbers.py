@@ -389,9 +389,9 @@ CHUNKED_ELEMENTS = 131072
 PRIVATISED_BYTES = 3 << 20
 """Bytes of a thread's accumulators, up to which they are privatised.
 
-Sizes that only a call tells, by one thread / privatised: 100,000 cells, 16 points each, uint8 3.3 ms / 1.4, int32 5.7 / 2.0, float32
-3.1 / 2.2, sorted 5.0 / 1.1, 4.9 / 1.3, 3.9 / 1.4; 400,000 int32 (3.2 MB), 8 each, 10.5 / 4.6.  400,000 float32 (6.4 MB), 16 each, in
-two chunks of one accumulator 10.3, privatised 23.
+Sizes that only a call tells, by one thread / privatised: 100,000 cells, 16 points each, uint8 3.3 ms / 1.4, int32 5.7 / 2.0,
+float32 3.1 / 2.2, sorted 5.0 / 1.1, 4.9 / 1.3, 3.9 / 1.4; 400,000 int32 (3.2 MB), 8 each, 10.5 / 4.6.  400,000 float32 (6.4 MB),
+16 each, in two chunks of one accumulator 10.3, privatised 23.
 """
 
 FLOAT_CHAIN_PS = 3250

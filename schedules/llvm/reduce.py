@@ -326,8 +326,8 @@ class Prefetch:
         return T.kept("ahead", [last], loops)
 
     def _halves(self, extent: Expr, step: Callable[[list[Expr]], Stmt]) -> Stmt:
-        """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each, unless
-        they are known to be of one."""
+        """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each,
+        unless they are known to be of one."""
         tiles, more = _quotient(self.ahead, extent)
 
         def half(second: Expr) -> Stmt:
