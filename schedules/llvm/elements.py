@@ -56,6 +56,7 @@ class PickedRows:
         # all lines of the next row over all blocks of this one; none where that is too little or too much to prefetch
         lines = T.quotient(row_bytes, T.maximum(ctx.sizes(nest.shape[-1]), T.const(1)))
         enough = T.all_of([row_bytes >= MIN_PICKED_LINES * LINE_BYTES, lines <= MAX_PICKED_LINES])
+        lines = T.minimum(lines, T.quotient(row_bytes, T.const(LINE_BYTES)))
         if T.constant_value(enough) == 0:
             return None
         rows = _PickedRows(nest, ctx, number, T.select(enough, lines, T.const(0)), LINE_BYTES // itemsize)
