@@ -19,6 +19,7 @@ import tvm
 
 import gscompile as gs
 import gscompile.te as gte
+from gscompile.compiler.linked import Linked
 from gscompile.emulation import emulate
 from gscompile.ir.dims import evaluate
 from gscompile.ir.types import dtype as as_dtype
@@ -302,7 +303,7 @@ def reference(graph: Any) -> Call:
 def compiled(function: Any) -> Any:
     """A PrimFunc compiled by TVM as it comes; its CSE fails on equal constants in several nests."""
     with tvm.transform.PassContext(config={"tirx.disable_cse_tir": True}):
-        return tvm.compile(tvm.IRModule({"main": function}), target=UNOPTIMISED)["main"]
+        return Linked(tvm.compile(tvm.IRModule({"main": function}), target=UNOPTIMISED))["main"]
 
 
 def stored(a: Array) -> Any:

@@ -31,7 +31,12 @@ MODULES = ModuleCache()
 
 @pytest.fixture(autouse=True)
 def unoptimised(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the test builds is not optimised, unless it is one of a few; modules of both are kept apart."""
+    """What the test builds is not optimised, unless it is one of a few."""
+    compile_unoptimised(request, monkeypatch)
+
+
+def compile_unoptimised(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this test builds is not optimised, unless it is one of a few; modules of both are kept apart."""
     name = request.node.nodeid.encode()
     if request.config.getoption("--thorough") or zlib.crc32(name) % OPTIMISED == 0:
         return

@@ -29,6 +29,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gscompile.compiler.linked import link, linker
 from gscompile.compiler.targets import Target
 from gscompile.errors import GSError
 from gscompile.ir import tir as T
@@ -88,15 +89,14 @@ class Slot(NamedTuple):
         Returns:
             the library; None where the system does not let us.
         """
-        link = linker()
-        if link is None:
+        command = linker()
+        if command is None:
             return None
         try:
             with tempfile.TemporaryDirectory(prefix="new-", dir=self.path.parent) as folder:
                 library = os.path.join(folder, "code.so")
                 objects = write_objects(folder)
-                command = [link, "-shared", "-Bsymbolic", "-s", "-z", "noexecstack", "-o", library, *objects]
-                subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+                link(command, objects, library)
                 with open(library, "ab") as file:
                     file.write(_closing(Path(library).read_bytes(), found))
                 os.replace(library, self.path)
@@ -129,12 +129,6 @@ def structure(graph: Graph) -> str:
     values = [(v.op, v.type, [numbers[id(a)] for a in v.args]) for v in graph.values]
     outputs = [numbers[id(v)] for v in graph.outputs]
     return hashlib.sha256(_pickled((values, outputs))).hexdigest()[:24]
-
-
-@cache
-def linker() -> str | None:
-    """The system's linker; without one, code is compiled in each process."""
-    return shutil.which("ld") if sys.platform == "linux" else None
 
 
 def _folder() -> Path | None:

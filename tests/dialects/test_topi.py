@@ -12,6 +12,7 @@ from tvm import te
 from tvm import topi as tvm_topi
 
 import gscompile as gs
+from gscompile.compiler.linked import Linked
 from gscompile.dialects import topi as gt
 from tests.cases import INTEGERS
 from tests.dialects.differential import Against, Draw
@@ -42,7 +43,7 @@ def run_topi(declare: Callable[..., Any], *arrays: Array) -> Array:
     out = np.zeros([int(n) for n in result.shape], str(result.dtype))
     passed = [tvm.runtime.tensor(a) for a in arrays]
     buffer = tvm.runtime.tensor(out)
-    tvm.compile(func, target=UNOPTIMISED)["main"](*passed, buffer)
+    Linked(tvm.compile(func, target=UNOPTIMISED))["main"](*passed, buffer)
     return buffer.numpy()
 
 

@@ -6,6 +6,31 @@ import pytest
 
 from gscompile.runtime import fastcall
 from gscompile.runtime.arrays import ndarray
+from tests.unoptimised import compile_unoptimised
+
+MEANING = {
+    "test_aliasing",
+    "test_complex",
+    "test_elementwise",
+    "test_float8",
+    "test_frameworks",
+    "test_movement",
+    "test_operators",
+    "test_properties",
+    "test_reductions",
+    "test_segment_expand",
+    "test_segment_reduce",
+    "test_subbyte",
+    "test_te",
+}
+"""Files whose tests are of what operators mean; the others', of rules and of calls, are of the code that is in use."""
+
+
+@pytest.fixture(autouse=True)
+def unoptimised(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three in four tests of what operators mean compile without optimising."""
+    if request.path.stem in MEANING:
+        compile_unoptimised(request, monkeypatch)
 
 
 @pytest.fixture(params=["extension", "plain"])

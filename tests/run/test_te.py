@@ -19,6 +19,7 @@ from tvm import te
 
 import gscompile as gs
 import gscompile.te as gte
+from gscompile.compiler.linked import Linked
 from gscompile.emulation import emulate
 from gscompile.ir.ops.reductions import REDUCTIONS
 from gscompile.runtime import arrays
@@ -74,7 +75,7 @@ def array(t: Any) -> Array:
 
 def program(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[Array]]:
     """A TE program as TVM compiles it, but for LLVM's optimiser; called with the inputs and with the shapes of the outputs."""
-    function = tvm.compile(te.create_prim_func([*inputs, *outputs]), target=paths.UNOPTIMISED)
+    function = Linked(tvm.compile(te.create_prim_func([*inputs, *outputs]), target=paths.UNOPTIMISED))["main"]
 
     def call(given: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         tensors = [tensor(a) for a in given]

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gscompile.compiler.linked import Linked
 from gscompile.compiler.targets.base import HOST_CODE, Target
 from gscompile.compiler.targets.create import architecture, refusals, require_known, require_runs_here, tvm_target
 from gscompile.errors import TargetError
@@ -60,6 +61,10 @@ class Llvm(Target):
         caches = (cache_bytes(2), cache_bytes(3)) if here else (None, None)
         facts = Facts(cls.kind, width, cpu, *caches, cores)
         return cls(facts, target, attributes=dict(attributes))
+
+    def compile(self, module: Any) -> Any:
+        library = super().compile(module)
+        return Linked(library) if self.linkable and self.attributes.get("opt-level") == 0 else library
 
     def require_device(self, module: str) -> None:
         require_runs_here(str(self.tvm.attrs.get("mtriple", "")), self.facts.vector_bytes, module)
