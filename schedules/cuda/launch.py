@@ -7,7 +7,7 @@ two kernels, of which the host launches the one that fits.  Addresses are always
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, product
@@ -73,6 +73,11 @@ def coordinates(ctx: Context, number: Expr, shape: Shape) -> list[Expr]:
     if rest:
         at[rest[0]] = number
     return [T.int64(at[a]) if a in at else T.const(0) for a in range(len(shape))]
+
+
+def narrow(name: str, values: Sequence[Expr], body: Callable[..., Stmt]) -> Stmt:
+    """As :func:`gscompile.ir.tir.registers`, of numbers that 32 bits hold."""
+    return T.registers(name, [T.cast("int32", x) for x in values], lambda x: body(*map(T.int64, x)))
 
 
 def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt], dtype: str = "int64") -> Stmt:

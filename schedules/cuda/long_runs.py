@@ -38,6 +38,7 @@ from gscompile.schedules.cuda.numbers import (
     SECTOR,
     resident_blocks,
 )
+from gscompile.schedules.cuda.tickets import WORD
 from gscompile.schedules.folds import fold_step, replaced
 from gscompile.schedules.loops import storage, unravel
 from gscompile.schedules.rule import Context
@@ -396,9 +397,6 @@ def _shared(name: str, count: int, dtype: str) -> Buffer:
 
 def _at(buf: Buffer) -> Expr:
     return T.address_of(buf, ZERO)
-
-
-WORD = "unsigned long long"
 
 
 def _ticket(word: Expr, told: Buffer, role: Buffer) -> Stmt:

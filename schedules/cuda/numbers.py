@@ -61,6 +61,9 @@ SEGMENT_THREADS = 1024
 SEGMENT_STEPS = 16
 """Points of a segment for each of the few lanes that take it; a block takes longer ones, but none of up to 64 points."""
 
+SEGMENT_PIECE_STEPS = 4
+"""Points of a segment's piece that a thread has at least, where blocks share it: one round trip to memory for each fold."""
+
 SEGMENT_POINTS = 16384
 """Points of a segment on average up to which a block takes one: reading them thrice is 4 * 3 round trips to memory."""
 

@@ -12,6 +12,8 @@ equal ones is a segment, or several blocks write the same points: results are un
 Where offsets say what segments are, a block looks for the first one that is not before its points, as many threads at once as for
 an end, and marks those up to the first one that is past its points: a bit for each point.  That one is the last segment's end.
 
+Much longer ones are shared by blocks (:mod:`gscompile.schedules.cuda.long_segments`), where something counts tickets.
+
 Per point its index, each time it is folded its value, which caches have but for the first time, and the result.  Sums are the
 same in each call: which lane has which point depends on sizes and indices alone.
 """
@@ -19,19 +21,20 @@ same in each call: which lane has which point depends on sizes and indices alone
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, ceildiv, product
 from gscompile.ir.nests import Nest
-from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import SegmentFold, SegmentsNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.ir.types import DType
-from gscompile.schedules.cuda.atomics import PLAIN, atomic, atomic_name, widened
+from gscompile.schedules.cuda.atomics import atomic
 from gscompile.schedules.cuda.check import checked, guarded, test
-from gscompile.schedules.cuda.groups import WARP, groups
+from gscompile.schedules.cuda.groups import WARP
+from gscompile.schedules.cuda.launch import coordinates, narrow
+from gscompile.schedules.cuda.long_segments import LongSegments
 from gscompile.schedules.cuda.numbers import RESIDENT_THREADS, SECTOR, SEGMENT_POINTS, SEGMENT_STEPS, SEGMENT_THREADS
+from gscompile.schedules.cuda.segment_folds import Combine, Each, accumulated, combined, taken, total, wide
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Checked, Context
 
@@ -46,31 +49,64 @@ class Segments:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, SegmentsNest):
             return None
+        known = _Kernel.of(nest, guarded(ctx, nest))
         few = ctx.sizes(nest.shape[nest.own]) <= ctx.sizes(nest.segments) * SEGMENT_POINTS
-        known = T.constant_value(T.cast("int32", few))
-        if known == 0:
+        if known.long is not None or T.constant_value(T.cast("int32", few)) == 1:
+            return checked(nest, known.statement())
+        if T.constant_value(T.cast("int32", few)) == 0:
             return checked(nest, nest.apart())
-        stmt = kernel(nest, guarded(ctx, nest))
-        return checked(nest, stmt if known is not None else T.if_(few, stmt, nest.apart()))
+        return checked(nest, T.if_(few, known.statement(), nest.apart()))
 
 
-def kernel(nest: SegmentsNest, ctx: Context) -> Stmt:
-    """The kernel of a nest."""
-    size = max(nest.dtype.itemsize, *(widened(f.dtype).itemsize for f in nest.folds))
-    threads = SEGMENT_THREADS if size <= 4 else SEGMENT_THREADS // 2
-    columns, most = product(nest.shape[nest.own + 1 :]), SECTOR // nest.dtype.itemsize
-    width = min(1 << (max(columns, 1) - 1).bit_length(), most) if isinstance(columns, int) else most
-    tasks: Shape = (*nest.shape[: nest.own], ceildiv(nest.shape[nest.own], threads), ceildiv(columns, width))
-    return groups(ctx, tasks, threads, lambda g, at: _Block.of(nest, ctx, threads, width, g.lane, at).statement())
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """The kernel of a nest.
+
+    Attributes:
+        threads: of a block.
+        width: neighbours that have a column each, a power of two.
+        long: segments that blocks share; None for none.
+    """
+
+    nest: SegmentsNest
+    ctx: Context
+    threads: int
+    width: int
+    long: LongSegments | None
+
+    @staticmethod
+    def of(nest: SegmentsNest, ctx: Context) -> _Kernel:
+        size = max(nest.dtype.itemsize, *(wide(f).itemsize for f in nest.folds))
+        threads = SEGMENT_THREADS if size <= 4 else SEGMENT_THREADS // 2
+        columns, most = product(nest.shape[nest.own + 1 :]), SECTOR // nest.dtype.itemsize
+        width = min(1 << (max(columns, 1) - 1).bit_length(), most) if isinstance(columns, int) else most
+        return _Kernel(nest, ctx, threads, width, LongSegments.of(nest, ctx, threads, width))
+
+    def statement(self) -> Stmt:
+        nest, ctx, threads = self.nest, self.ctx, self.threads
+        points, columns = nest.shape[nest.own], product(nest.shape[nest.own + 1 :])
+        tasks: Shape = (*nest.shape[: nest.own], ceildiv(points, threads), ceildiv(columns, self.width))
+        count = ctx.sizes(product(tasks))
+        more = None if self.long is None else self.long.blocks
+        blocks = count if more is None else count + more
+
+        def thread(b: Expr, t: Expr) -> Stmt:
+            at = coordinates(ctx, b if more is None else b - more, tasks)
+            block = Block.of(nest, ctx, threads, self.width, t, at, self.long)
+            return T.if_(T.all_of([b < blocks, ctx.guard]), block.statement(None if more is None else b < more))
+
+        def body(b: Expr) -> Stmt:
+            return T.thread_binding("threadIdx.x", threads, lambda t: thread(b, t), "t")
+
+        return T.thread_binding("blockIdx.x", T.maximum(blocks, ONE), body, "b")
 
 
-Combine = Callable[[Expr, Expr], Expr]
 Merge = Callable[[Buffer, Combine], Stmt]
 """(what a thread has of a fold, how two are combined) -> what makes it the total of all threads of a segment."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class Block:
     """What a thread of a block does.
 
     Attributes:
@@ -78,6 +114,7 @@ class _Block:
         width: neighbours that have a column each, a power of two.
         t: the thread's number.
         at: where the block is: on the shared axes, along the segments, and across them.
+        shared: segments that blocks share; None for none.
         totals, steps: registers for those of the nest.
         stop, found: registers: where the last segment ends, and the first of some threads.
         marks: shared memory for a bit of each point, where offsets say which are marked; otherwise None.
@@ -92,6 +129,7 @@ class _Block:
     width: int
     t: Expr
     at: list[Expr]
+    shared: LongSegments | None
     totals: Sequence[Buffer]
     steps: Sequence[Buffer]
     stop: Buffer
@@ -103,32 +141,42 @@ class _Block:
     parts: dict[str, Buffer]
 
     @staticmethod
-    def of(nest: SegmentsNest, ctx: Context, threads: int, width: int, t: Expr, at: list[Expr]) -> _Block:
+    def of(
+        nest: SegmentsNest,
+        ctx: Context,
+        threads: int,
+        width: int,
+        t: Expr,
+        at: list[Expr],
+        shared: LongSegments | None,
+    ) -> Block:
         def register(name: str, dtype: str) -> Buffer:
             return T.buffer(name, [1], dtype, align=8, scope="local")
 
-        def shared(name: str, count: int, dtype: str) -> Buffer:
+        def memory(name: str, count: int, dtype: str) -> Buffer:
             return T.buffer(name, [count], dtype, align=8, scope="shared")
 
-        return _Block(
+        return Block(
             nest,
             ctx,
             threads,
             width,
             t,
             at,
+            shared,
             [register(f"total{k}", f.dtype.tir) for k, f in enumerate(nest.folds)],
             [register(f"step{k}", T.element_dtype(s.stands)) for k, s in enumerate(nest.steps)],
             register("stop", "int64"),
             register("found", "int32"),
-            shared("begins", threads + 2, "int32"),
-            shared("long", threads + 2, "int32"),
-            shared("words", threads // WARP, "uint32"),
-            None if nest.offsets is None else shared("marks", threads // WARP, "uint32"),
-            {d.tir: shared(f"parts_{d.tir}", threads // WARP * width, d.tir) for d in map(_wide, nest.folds)},
+            memory("begins", threads + 2, "int32"),
+            memory("long", threads + 2, "int32"),
+            memory("words", threads // WARP, "uint32"),
+            None if nest.offsets is None else memory("marks", threads // WARP, "uint32"),
+            {d.tir: memory(f"parts_{d.tir}", threads // WARP * width, d.tir) for d in map(wide, nest.folds)},
         )
 
-    def statement(self) -> Stmt:
+    def statement(self, takes_tickets: Expr | None) -> Stmt:
+        """The thread's part of the kernel; some blocks do nothing but share long segments."""
         stands = [(b, r) for r, several in zip(self.totals, self.nest.totals, strict=True) for b in several]
         stands += [(s.stands, r) for s, r in zip(self.nest.steps, self.steps, strict=True)]
 
@@ -137,12 +185,14 @@ class _Block:
 
         registers = [*self.totals, *self.steps, self.stop, self.found]
         marks = [] if self.marks is None else [self.marks]
-        shared = [self.begins, self.long, self.words, *marks, *self.parts.values()]
+        memory = [self.begins, self.long, self.words, *marks, *self.parts.values()]
         first, n = self.at[-2] * self.threads, self.extent
         ends = [first, T.minimum(n, first + self.threads)]
         body = T.registers("first", ends, lambda x: self.looks(*x))
+        if self.shared is not None:
+            body = T.if_(takes_tickets, self.shared.statement(self), body)
         blocks = max(RESIDENT_THREADS // self.threads, 1)
-        return T.resident(blocks, T.with_loads(T.seq(*map(T.allocate, (*registers, *shared)), body), known))
+        return T.resident(blocks, T.with_loads(T.seq(*map(T.allocate, (*registers, *memory)), body), known))
 
     # -- where things are
 
@@ -150,6 +200,10 @@ class _Block:
     def extent(self) -> Expr:
         """Of the axis on which segments lie."""
         return self.ctx.sizes(self.nest.shape[self.nest.own])
+
+    def of_columns(self, group: Expr) -> Block:
+        """The same for other columns, by the number of the block across them, where no axis is shared."""
+        return replace(self, at=[ZERO, group])
 
     @property
     def log_width(self) -> int:
@@ -159,6 +213,11 @@ class _Block:
     def log_lanes(self) -> int:
         """log2 of the lanes of a warp that have different points."""
         return (WARP // self.width).bit_length() - 1
+
+    @property
+    def lane(self) -> Expr:
+        """Which of the points are the thread's, where all of the block share them."""
+        return self.t >> self.log_width
 
     @property
     def column(self) -> Expr:
@@ -210,7 +269,7 @@ class _Block:
         def listed(begins: Expr, goes_on: Expr) -> Stmt:
             return T.seq(
                 self.listed(self.begins, begins, end - first),
-                _narrow("count", [self.length(self.begins), goes_on], some),
+                narrow("count", [self.length(self.begins), goes_on], some),
             )
 
         one = T.const(1, "int32")
@@ -307,7 +366,7 @@ class _Block:
             return T.seq(T.for_(rounds, some, "k"), self.listed(self.long, is_long, ZERO))
 
         def by_block(k: Expr) -> Stmt:
-            return _narrow("m", [T.load(self.long, k)], lambda j: self.by_block(first, j, whole))
+            return narrow("m", [T.load(self.long, k)], lambda j: self.by_block(first, j, whole))
 
         def find_end(begin: Expr) -> Stmt:
             return self.find(end, self.extent, lambda p: self.apart(p, begin))
@@ -315,10 +374,10 @@ class _Block:
         many = T.const(self.threads) >> (bits + self.log_width)
         is_known = self.nest.offsets is not None
         return T.seq(
-            _narrow("bits", [bits, long, many], by_lanes),
+            narrow("bits", [bits, long, many], by_lanes),
             None if is_known else T.store(self.stop, [ZERO], end),
             None if is_known else T.if_(count > whole, find_end(first + self.begin(count - 1))),
-            _narrow("long", [self.length(self.long)], lambda x: T.for_(x, by_block, "m")),
+            narrow("long", [self.length(self.long)], lambda x: T.for_(x, by_block, "m")),
         )
 
     def lane_bits(self) -> Expr:
@@ -336,15 +395,20 @@ class _Block:
             return self.segment(first + begin, first + end, lane, bits, lambda *x: self.merged(bits, *x))
 
         ends = [T.if_then_else(j < whole, self.begin(j + d), ZERO) for d in (0, 1)]
-        return _narrow("j", ends, segment)
+        return narrow("j", ends, segment)
 
     def by_block(self, first: Expr, j: Expr, whole: Expr) -> Stmt:
         """All threads take the segment with that number."""
         begin = first + self.begin(j)
         end = T.if_then_else(j < whole, first + self.begin(j + 1), T.load(self.stop, ZERO))
-        ends = [begin, end if self.there is None else T.select(self.there, end, begin)]
-        bits, lane = T.const((self.threads // self.width).bit_length() - 1), self.t >> self.log_width
-        return T.registers("end", ends, lambda x: self.segment(x[0], x[1], lane, bits, self.merged_by_block))
+        bits = T.const((self.threads // self.width).bit_length() - 1)
+
+        def some(begin: Expr, end: Expr) -> Stmt:
+            own = end if self.there is None else T.select(self.there, end, begin)
+            whole = self.segment(begin, own, self.lane, bits, self.merged_by_block)
+            return whole if self.shared is None else T.if_(T.not_(self.shared.is_long(begin, end)), whole)
+
+        return T.registers("end", [begin, end], lambda x: some(*x))
 
     def segment(self, begin: Expr, end: Expr, lane: Expr, bits: Expr, merge: Merge) -> Stmt:
         """A segment's folds, one after the other, and its points.
@@ -355,38 +419,37 @@ class _Block:
         points = T.maximum((end - begin - lane + ((ONE << bits) - 1)) >> bits, ZERO)
 
         def folds(begin: Expr, points: Expr, count: Expr) -> Stmt:
-            def each(needs: Sequence[int], body: Callable[[list[Expr]], Stmt]) -> Stmt:
-                def one(k: Expr) -> Stmt:
-                    c = self.point(begin + (k << bits))
+            each = self.each(begin, points, bits)
+
+            def fold(f: SegmentFold, register: Buffer) -> Stmt:
+                def whole(acc: Buffer) -> Stmt:
                     return T.seq(
-                        *(T.store(self.steps[s], [ZERO], self.nest.steps[s].element(c)) for s in needs), body(c)
+                        each(f.needs, lambda c: taken(f, acc, c)),
+                        merge(acc, combined(f)),
+                        T.store(register, [ZERO], total(f, acc, count)),
                     )
 
-                return T.for_(points, one, "p")
+                return accumulated(f, whole)
 
-            def fold(f: SegmentFold, total: Buffer) -> Stmt:
-                wide, combine, compute = _wide(f), _combine(f), f.dtype.compute
-                acc = T.buffer("acc", [1], wide.tir, align=8, scope="local")
-                whole = T.load(acc, ZERO)
-                if f.op.include_self:
-                    whole = combine(cast(f.base, f.dtype, wide), whole)
-
-                def take(c: list[Expr]) -> Stmt:
-                    return T.store(acc, [ZERO], combine(T.load(acc, ZERO), cast(f.src(c), f.dtype, wide)))
-
-                result = f.op.finish(f.dtype, cast(whole, wide, f.op.accumulator(f.dtype)), count)
-                return T.seq(
-                    T.allocate(acc),
-                    T.store(acc, [ZERO], cast(f.op.reduction.neutral(compute), compute, wide)),
-                    each(f.needs, take),
-                    merge(acc, combine),
-                    T.store(total, [ZERO], result),
-                )
-
-            store = each(self.nest.needs, lambda c: T.store(self.nest.out, c, self.nest.element(c)))
-            return T.seq(*map(fold, self.nest.folds, self.totals), store)
+            return T.seq(*map(fold, self.nest.folds, self.totals), self.stored(each))
 
         return T.registers("own", [begin + lane, points, end - begin], lambda x: folds(*x))
+
+    def each(self, begin: Expr, points: Expr, bits: Expr) -> Each:
+        """What is done for each of so many points of a thread, which lie so far apart, log2."""
+
+        def some(needs: Sequence[int], body: Callable[[list[Expr]], Stmt]) -> Stmt:
+            def one(k: Expr) -> Stmt:
+                c = self.point(begin + (k << bits))
+                return T.seq(*(T.store(self.steps[s], [ZERO], self.nest.steps[s].element(c)) for s in needs), body(c))
+
+            return T.for_(points, one, "p")
+
+        return some
+
+    def stored(self, each: Each) -> Stmt:
+        """The points' results."""
+        return each(self.nest.needs, lambda c: T.store(self.nest.out, c, self.nest.element(c)))
 
     def merged(self, bits: Expr, acc: Buffer, combine: Combine) -> Stmt:
         """What so many lanes have, log2, that lie ``width`` apart: as many shuffles."""
@@ -399,8 +462,12 @@ class _Block:
 
         return T.for_(bits, step, "s")
 
-    def merged_by_block(self, acc: Buffer, combine: Combine) -> Stmt:
-        """What all threads have, column by column: in each warp, and what warps leave again in each."""
+    def merged_by_block(self, acc: Buffer, combine: Combine, again: bool = True) -> Stmt:
+        """What all threads have, column by column: in each warp, and what warps leave again in each.
+
+        Args:
+            again: it is done again before threads wait for each other.
+        """
         part, results = self.parts[T.element_dtype(acc)], self.threads // WARP * self.width
         lanes, lane = min(results, WARP), T.floormod(self.t, T.const(WARP))
         own = T.floormod(self.t, T.const(lanes))
@@ -415,7 +482,7 @@ class _Block:
             T.synchronize_block(),
             T.store(acc, [ZERO], T.load(part, own)),
             T.for_(results // lanes - 1, find, "w"),
-            T.synchronize_block(),
+            T.synchronize_block() if again else None,
             self.merged(T.const((lanes // self.width).bit_length() - 1), acc, combine),
         )
 
@@ -449,22 +516,6 @@ class _Block:
             T.store(self.stop, [ZERO], high),
             T.registers("steps", [steps], lambda x: T.for_(x[0], narrower, "s")),
         )
-
-
-def _narrow(name: str, values: Sequence[Expr], body: Callable[..., Stmt]) -> Stmt:
-    """As :func:`gscompile.ir.tir.registers`, of numbers that 32 bits hold."""
-    return T.registers(name, [T.cast("int32", x) for x in values], lambda x: body(*map(T.int64, x)))
-
-
-def _wide(fold: SegmentFold) -> DType:
-    """Where a fold accumulates."""
-    return widened(fold.dtype)
-
-
-def _combine(fold: SegmentFold) -> Combine:
-    """How two values of that dtype are combined."""
-    function, wide = PLAIN[atomic_name(fold.op.reduction, fold.dtype)], _wide(fold)
-    return lambda a, b: function(wide, a, b)
 
 
 def _listed(to: Buffer, words: Buffer, number: Expr, chosen: Expr, end: Expr, threads: int) -> Stmt:
