@@ -74,13 +74,12 @@ def with_sizes(case: Any) -> Any:
     return dataclasses.replace(case, model=model)
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_with_sizes_known_only_at_the_call(part: int) -> None:
+def test_with_sizes_known_only_at_the_call() -> None:
     """The same results; refused only where a size must be a number, or would stretch to another."""
-    names = (cases.passing()[::16] + [n for n in cases.passing() if "scatter" in n or "gather" in n])[part::4]
+    names = cases.passing()[::16] + [n for n in cases.passing() if "scatter" in n or "gather" in n]
     found = [cases.outcome(with_sizes(cases.all_cases()[name])) for name in names]
     assert {why.partition(": ")[2].partition(":")[0] for why in found if why} <= {"ShapeError", "NeedsValue"}, found
-    assert sum(not why for why in found) >= 0.75 * len(found)
+    assert sum(not why for why in found) > 0.75 * len(found)
 
 
 def test_the_list_is_sorted() -> None:
