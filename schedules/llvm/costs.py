@@ -273,8 +273,7 @@ def accumulator_ways(integer: bool) -> int:
 def private_chunks(points: Dim, cells: Dim, ways: int, most: int) -> Dim:
     """Into how many chunks points of single cells are cut: two, or a few, from so many for each cell on, more where each of its
     ``ways`` accumulators has as many."""
-    two = chunk_count(points, cells, POINTS_PER_CELL, MIN_PARTIALS, MIN_PARTIALS)
-    few = dim_max(two, chunk_count(points, cells, POINTS_PER_CELL, MIN_CHUNKS, MIN_CHUNKS))
+    few = chunk_count(points, cells, POINTS_PER_CELL, MIN_PARTIALS, MIN_CHUNKS)
     return dim_max(few, chunk_count(points, cells * ways, POINTS_PER_CELL, MIN_CHUNKS, most))
 
 
