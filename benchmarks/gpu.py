@@ -12,16 +12,20 @@ gscompile needs and PyTorch; what else is not installed is reported as absent.  
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpu_contenders import CONTENDERS, TRUST, Contender, Device, Emulated, Gpu, absent, rotating, sets
+from gpu_contenders import CONTENDERS, SYNC, TRUST, Device, Emulated, Gpu, absent, ours, rotating, sets
+from cuda_model import ROWS as MODEL_ROWS
 from gpu_workloads import ROWS, drawn, results
 
 from gscompile.bench import compare, report
@@ -29,24 +33,28 @@ from gscompile.bench.machine import machine
 from gscompile.bench.measurement import MEDIAN
 from gscompile.bench.timing import Sample, Timer, interleaved
 from gscompile.bench.workload import Workload
-from gscompile.bench.workloads import among
+from gscompile.bench.workloads import TINY, among
 
 ROOT = Path(__file__).resolve().parent.parent
-OF_RESULTS, OF_TESTS = 0.2, 0.3  # of the budget
+MODEL = ROOT / "benchmarks" / "results" / "cuda-model.json"
+OF_RESULTS, OF_TESTS, OF_MODEL = 0.2, 0.3, 0.15  # of the budget
+VARIANTS = (TRUST, SYNC)
+CALLS = 20  # of which a median is taken
 RESERVE = 2.0  # a row is begun where so many times the longest one's seconds are left
 
 
 def row(device: Device, w: Workload, names: Sequence[str], rounds: int) -> dict[str, Any]:
-    """One row, as :func:`gscompile.bench.compare.measure` gives it; the unchecked variant is apart, it is no peer."""
+    """One row, as :func:`gscompile.bench.compare.measure` gives it; our other variants are apart, they are no peers."""
     arrays = w.arrays(most=device.most)
     want, moved = w.expected(**arrays), w.moved(arrays)
     count = sets(device, moved)
     timers: dict[str, Timer] = {}
     wrong: dict[str, str] = {}
     failed: dict[str, str] = {}
+    kernels: dict[str, Mapping[str, float]] = {}
     for name in names:
         try:
-            found = ways(device, w, arrays, name, count)
+            found = [(rotating(runs), *rest) for runs, *rest in CONTENDERS[name](device, w, arrays, count)]
             problems = [w.differs(fetch(run()), want) for run, fetch, _ in found]
             right = [make(run) for (run, _, make), problem in zip(found, problems, strict=True) if problem is None]
             if not found:  # it does not compute this
@@ -57,27 +65,68 @@ def row(device: Device, w: Workload, names: Sequence[str], rounds: int) -> dict[
                 wrong[name] = str(problems[0])
         except Exception as e:
             failed[name] = f"{type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"[:300]
-    timers[compare.FLOOR] = device.timer(rotating([device.copy(moved // 2) for _ in range(count)]))
+        if name == compare.OURS:
+            kernels[name] = device.kernels(found[0][0], CALLS)
+    copy = rotating([device.copy(moved // 2) for _ in range(count)])
+    kernels[compare.FLOOR] = device.kernels(copy, CALLS)
+    timers[compare.FLOOR] = device.timer(copy)
     times, lost = interleaved(timers, rounds)
     ms = {name: Sample.of(values).as_json() for name, values in times.items()}
-    trust = ms.pop(TRUST, None)
-    problem = wrong.pop(TRUST, failed.pop(TRUST, None))
     return {
         "workload": w.name,
         "moved_bytes": moved,
         "ms": ms,
-        "trust_ms": trust,
-        "trust_failed": problem,
+        "variants": {name: ms.pop(name, None) for name in VARIANTS},
+        "variants_failed": {n: why for part in (wrong, failed) for n in VARIANTS if (why := part.pop(n, None))},
+        "kernels_us": kernels,
         "sets": count,
         "wrong": wrong,
         "failed": {**failed, **lost},
     }
 
 
-def ways(device: Device, w: Workload, arrays: Any, name: str, count: int) -> list[Contender]:
-    """A contender's, each over so many sets of arrays."""
-    made = [CONTENDERS[name](device, w, arrays) for _ in range(count)]
-    return [(rotating([run for run, _, _ in way]), *way[0][1:]) for way in zip(*made, strict=True)]
+def modelled(device: Device, end: float) -> dict[str, Any]:
+    """Microseconds of the kernels of the rows of ``benchmarks/results/cuda-model.json``, by the model, and measured."""
+    found: dict[str, Any] = {}
+    model = {r["workload"]: r["gpus"] for r in json.loads(MODEL.read_text())["rows"]}
+    for name, gpus in model.items():
+        if time.monotonic() > end:
+            break
+        w = MODEL_ROWS[name]
+        arrays = w.arrays(most=device.most)
+        try:
+            ((runs, fetch, _),) = ours(device, w, arrays, sets(device, w._touched(arrays)))
+            run = rotating(runs)
+            problem = w.differs(fetch(run()), w.expected(**arrays))
+            kernels = device.kernels(run, CALLS)
+            found[name] = {"model_us": {k: v["us"] for k, v in gpus.items()}, "kernels_us": kernels, "wrong": problem}
+        except Exception as e:
+            found[name] = {"failed": f"{type(e).__name__}: {e}"[:300]}
+    return found
+
+
+def host_costs(device: Device) -> dict[str, float]:
+    """Microseconds of the host for a call of ``tiny_take``, none of which is waited for: medians."""
+    w = next(w for w in ROWS if w.name == TINY)
+    arrays = w.arrays()
+    given = {k: device.put(x) for k, x in arrays.items()}
+    checked, unchecked = (device.compile(w.builder(arrays, bounds=bounds), "deferred") for bounds in ("wrap", "trust"))
+    out = checked(**given)
+    calls = {
+        "call": lambda: checked(*given.values(), out=out),
+        "call, bound": checked.bind(**given),
+        "call, bound, trust": unchecked.bind(**given),
+        "torch": lambda: given["x"].index_select(0, given["i"]),
+    }
+
+    def one(run: Any) -> float:
+        device.wait()
+        begin = time.perf_counter()
+        for _ in range(CALLS):
+            run()
+        return (time.perf_counter() - begin) * 1e6 / CALLS
+
+    return {name: round(statistics.median(one(run) for _ in range(100)), 2) for name, run in calls.items()}
 
 
 def choose(words: Sequence[str], count: int, seed: int) -> list[Workload]:
@@ -100,7 +149,8 @@ def check_results(device: Device, seconds: float) -> dict[str, Any]:
 
 def run_tests(limit: float) -> str:
     """The last line that pytest prints; all of it goes to the standard output."""
-    command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-q", "-rfE", "--tb=short", "tests/gpu"]
+    parallel = ["-n", str(min(8, os.cpu_count() or 1))] if importlib.util.find_spec("xdist") else []
+    command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-q", "-rfE", "--tb=short", *parallel, "tests/gpu"]
     try:
         done = subprocess.run(
             command,
@@ -127,7 +177,10 @@ def main() -> None:
     parser.add_argument("workloads", nargs="*", help="names, or parts of names; all by default")
     parser.add_argument("--emulate", action="store_true", help="on the CPU, on a few elements")
     parser.add_argument("--no-tests", action="store_true", help="only the benchmark")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument(
+        "--model", action="store_true", help="also the rows of the model of the memory, and what it says"
+    )
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(
         "--sample", type=int, default=20, metavar="N", help="drawn workloads after the rows (%(default)s)"
     )
@@ -156,6 +209,8 @@ def main() -> None:
         "results": right,
         "tests": tests,
         "absent": missing,
+        "host_us": host_costs(device),
+        "model": modelled(device, time.monotonic() + options.budget * OF_MODEL) if options.model else {},
         "left_out": [],
         "rows": [],
     }
@@ -172,10 +227,11 @@ def main() -> None:
     print(f"operators with the right result: {right['right']}, others: {len(right['wrong'])}\ntests: {tests}")
     print("".join(f"absent: {name}: {why}\n" for name, why in missing.items()))
     print(compare.table(document["rows"]))
-    print(
-        "\nunchecked (bounds='trust'): "
-        + ", ".join(f"{r['workload']} {_median(r['trust_ms'])}" for r in document["rows"])
-    )
+    for name, what in zip(VARIANTS, ("unchecked (bounds='trust')", "waiting for checks (check='sync')"), strict=True):
+        print(f"\n{what}: " + ", ".join(f"{r['workload']} {_median(r['variants'][name])}" for r in document["rows"]))
+    print(f"\nthe host, us: {document['host_us']}\nmodel and measured, us:")
+    for name, m in document["model"].items():
+        print(f"{name:<24}{m.get('model_us')} {sum(m.get('kernels_us', {}).values()):.1f} {m}")
     if document["left_out"]:
         print(f"\nno time was left for {', '.join(document['left_out'])}")
 

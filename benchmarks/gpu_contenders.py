@@ -1,13 +1,14 @@
 """What ``benchmarks/gpu.py`` times: gscompile and its peers on a CUDA device, and a rehearsal of that on the CPU.
 
-A contender makes its calls for one set of arrays; :func:`rotating` takes several sets in turn, larger together than the device's
-cache, so that no call finds what the last one has left there.
+A contender makes its calls for several sets of arrays, larger together than the device's cache, which :func:`rotating` takes in
+turn, so that no call finds what the last one has left there.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import itertools
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -27,7 +28,7 @@ from gscompile.frontend.builder import Builder
 MOST_SETS = 8  # of arrays
 EMULATED_MOST = 40
 EMULATED_ARCH = "sm_90"
-TRUST = "gscompile, trust"
+TRUST, SYNC = "trust", "sync"
 
 Run = Callable[[], Any]
 
@@ -50,7 +51,7 @@ class Device(Protocol):
     @property
     def most(self) -> int | None: ...
 
-    def compile(self, b: Builder) -> Module: ...
+    def compile(self, b: Builder, check: str = "sync") -> Module: ...
 
     def put(self, x: Any) -> Any:
         """A NumPy array as a PyTorch tensor there."""
@@ -60,6 +61,12 @@ class Device(Protocol):
 
     def copy(self, nbytes: int) -> Run:
         """Copies bytes there."""
+
+    def kernels(self, run: Run, calls: int) -> Mapping[str, float]:
+        """Microseconds of what a call has the device do, by the names of kernels: medians over calls."""
+
+    def wait(self) -> None:
+        """For all that was queued."""
 
     def facts(self) -> Mapping[str, Any]:
         """For the description of the machine."""
@@ -78,8 +85,8 @@ class Gpu:
         self.name = torch.cuda.get_device_name(0)
         self.cache_bytes = int(torch.cuda.get_device_properties(0).L2_cache_size)
 
-    def compile(self, b: Builder) -> Module:
-        return b.build("cuda")
+    def compile(self, b: Builder, check: str = "sync") -> Module:
+        return b.build("cuda", check=check)
 
     def put(self, x: Any) -> Any:
         return torch_peer.tensor(self.torch, x).cuda()
@@ -105,6 +112,24 @@ class Gpu:
         target = self.torch.empty_like(source)
         return lambda: target.copy_(source)
 
+    def kernels(self, run: Run, calls: int) -> Mapping[str, float]:
+        profiler = self.torch.profiler
+        run()
+        self.wait()
+        with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
+            for _ in range(calls):
+                run()
+            self.wait()
+        times: dict[str, list[float]] = {}
+        for e in profile.events():
+            if e.device_type == self.torch.autograd.DeviceType.CUDA:
+                times.setdefault(e.name, []).append(e.time_range.elapsed_us())
+        # one that runs twice a call has twice the time of one
+        return {k: round(statistics.median(v) * max(1, round(len(v) / calls)), 2) for k, v in times.items()}
+
+    def wait(self) -> None:
+        self.torch.cuda.synchronize()
+
     def facts(self) -> Mapping[str, Any]:
         found = self.torch.cuda.get_device_properties(0)
         return {
@@ -128,10 +153,10 @@ class Emulated:
 
         self.torch = torch
 
-    def compile(self, b: Builder) -> Module:
+    def compile(self, b: Builder, check: str = "sync") -> Module:
         from gscompile.emulation import emulate
 
-        return emulate(b, EMULATED_ARCH)
+        return emulate(b, EMULATED_ARCH, check=check)
 
     def put(self, x: Any) -> Any:
         return torch_peer.tensor(self.torch, x)
@@ -144,14 +169,20 @@ class Emulated:
         target = self.torch.empty_like(source)
         return lambda: target.copy_(source)
 
+    def kernels(self, run: Run, calls: int) -> Mapping[str, float]:
+        return {}
+
+    def wait(self) -> None:
+        pass
+
     def facts(self) -> Mapping[str, Any]:
         return {"gpu": f"none: {EMULATED_ARCH} emulated on the CPU"}
 
 
 # -- contenders -------------------------------------------------------------------------------------------------------
 
-Contender = tuple[Run, Callable[[Any], Any], Callable[[Run], Timer]]
-"""(computes the result, brings it to the CPU as a NumPy array, makes a timer)."""
+Contender = tuple[Sequence[Run], Callable[[Any], Any], Callable[[Run], Timer]]
+"""(computes the result, of each set of arrays, brings it to the CPU as a NumPy array, makes a timer)."""
 
 
 def fetched(x: Any) -> Any:
@@ -162,38 +193,46 @@ def fetched(x: Any) -> Any:
     return found.view(numpy_dtype("bfloat16")) if x.dtype == torch.bfloat16 else found
 
 
-def ours(device: Device, w: Workload, arrays: Arrays, **options: Any) -> list[Contender]:
-    given = [device.put(x) for x in arrays.values()]
-    run = device.compile(w.builder(arrays, symbolic=w.symbolic, **options)).bind(*given)
-    return [(run, fetched, device.timer)]
+def ours(
+    device: Device, w: Workload, arrays: Arrays, count: int, check: str = "deferred", **options: Any
+) -> list[Contender]:
+    """As the peers' operators are called: nothing waits, and an index out of range is reported later."""
+    module = device.compile(w.builder(arrays, symbolic=w.symbolic, **options), check)
+    return [([module.bind(**given) for given in _on(device, arrays, count)], fetched, device.timer)]
 
 
-def torch_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+def _on(device: Device, arrays: Arrays, count: int) -> list[Arrays]:
+    """Sets of the arrays on a device."""
+    return [{k: device.put(x) for k, x in arrays.items()} for _ in range(count)]
+
+
+def torch_ways(device: Device, w: Workload, arrays: Arrays, count: int) -> list[Contender]:
     import torch
 
     torch.set_grad_enabled(False)
-    given = {k: device.put(x) for k, x in arrays.items()}
-    ways = torch_peer.WAYS[w.kind](torch, given, w.options)
-    return [(run, fetched, device.timer) for run in ways]
+    if w.kind not in torch_peer.WAYS:
+        return []
+    ways = [torch_peer.WAYS[w.kind](torch, given, w.options) for given in _on(device, arrays, count)]
+    return [(runs, fetched, device.timer) for runs in zip(*ways, strict=True)]
 
 
-def compiled_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+def compiled_ways(device: Device, w: Workload, arrays: Arrays, count: int) -> list[Contender]:
     """PyTorch, compiled."""
     import torch
 
     torch._dynamo.reset()  # it compiles one function only so often
-    given = [device.put(x) for x in arrays.values()]
     functions = torch_compile._functions(torch, w.options).get(w.kind, [])
     compiled = [torch.compile(f, dynamic=False, fullgraph=True, backend=device.inductor) for f in functions]
-    return [(lambda f=f: f(*given), fetched, device.timer) for f in compiled]  # type: ignore[misc]
+    given = _on(device, arrays, count) if compiled else []
+    return [([lambda f=f, g=g: f(*g.values()) for g in given], fetched, device.timer) for f in compiled]  # type: ignore[misc]
 
 
-def triton_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+def triton_ways(device: Device, w: Workload, arrays: Arrays, count: int) -> list[Contender]:
     """Kernels as one would write them by hand in Triton, for rows that are taken or added to."""
     from gpu_triton import ways
 
-    given = {k: device.put(x) for k, x in arrays.items()}
-    return [(run, fetched, device.timer) for run in ways(given, w)]
+    found = [ways(given, w) for given in _on(device, arrays, count)]
+    return [(runs, fetched, device.timer) for runs in zip(*found, strict=True)]
 
 
 def rotating(runs: Sequence[Run]) -> Run:
@@ -209,7 +248,7 @@ def sets(device: Device, moved: int) -> int:
 
 def absent(name: str, emulated: bool) -> str | None:
     """Why a contender is not here."""
-    if name in (compare.OURS, TRUST):
+    if name in (compare.OURS, TRUST, SYNC):
         return None
     package = PACKAGES.get(name, name)
     if importlib.util.find_spec(package) is None:
@@ -217,12 +256,14 @@ def absent(name: str, emulated: bool) -> str | None:
     return "it runs on a GPU only" if emulated and name in ("cupy", "triton") else None
 
 
-def cupy_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+def cupy_ways(device: Device, w: Workload, arrays: Arrays, count: int) -> list[Contender]:
     """On CuPy's stream made PyTorch's, so that the events see it."""
     import cupy
     import torch
 
-    given = {k: cupy.asarray(x) for k, x in arrays.items()}
+    if w.kind not in numpy_peer.WAYS:
+        return []
+    sets = [{k: cupy.asarray(x) for k, x in arrays.items()} for _ in range(count)]
     stream = cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
 
     def on_stream(run: Run) -> Run:
@@ -232,18 +273,21 @@ def cupy_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
 
         return queued
 
-    return [(on_stream(run), cupy.asnumpy, device.timer) for run in numpy_peer.WAYS[w.kind](cupy, given, w.options)]
+    ways = [map(on_stream, numpy_peer.WAYS[w.kind](cupy, given, w.options)) for given in sets]
+    return [(runs, cupy.asnumpy, device.timer) for runs in zip(*ways, strict=True)]
 
 
-def jax_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
+def jax_ways(device: Device, w: Workload, arrays: Arrays, count: int) -> list[Contender]:
     """On a stream of JAX's own, which CUDA's events do not see: by the clock, over calls that are queued and then awaited."""
     import jax
 
     jax.config.update("jax_enable_x64", w.dtype in ("float64", "int64"))
-    given = {
-        k: jax.numpy.asarray(x.astype(np.int32) if x.dtype == np.int64 != w.dtype else x) for k, x in arrays.items()
-    }
-    compiled = jax.jit(jax_peer.functions(jax, w.options)[w.kind])
+    functions = jax_peer.functions(jax, w.options)
+    if w.kind not in functions:
+        return []
+    narrow = {k: x.astype(np.int32) if x.dtype == np.int64 != w.dtype else x for k, x in arrays.items()}
+    sets = [{k: jax.numpy.asarray(x) for k, x in narrow.items()} for _ in range(count)]
+    compiled = jax.jit(functions[w.kind])
 
     def timer(run: Run) -> Timer:
         def timed(calls: int) -> float:
@@ -256,12 +300,13 @@ def jax_ways(device: Device, w: Workload, arrays: Arrays) -> list[Contender]:
 
         return timed
 
-    return [(lambda: compiled(**given), np.asarray, timer)]
+    return [([lambda g=g: compiled(**g) for g in sets], np.asarray, timer)]  # type: ignore[misc]
 
 
-CONTENDERS: Mapping[str, Callable[[Device, Workload, Arrays], list[Contender]]] = {
+CONTENDERS: Mapping[str, Callable[[Device, Workload, Arrays, int], list[Contender]]] = {
     compare.OURS: ours,
     TRUST: lambda *args: ours(*args, bounds="trust"),
+    SYNC: lambda *args: ours(*args, check="sync"),
     "torch": torch_ways,
     "torch.compile": compiled_ways,
     "jax": jax_ways,

@@ -1,4 +1,4 @@
-"""From the CUDA C++ that TVM writes to PTX or machine code, by nvcc or by NVRTC, whichever is here.
+"""From the CUDA C++ that TVM writes to PTX or machine code: by NVRTC, in this process, or else by nvcc, which takes seconds.
 
 No ``--use_fast_math``, which TVM's own call passes: it would flush denormals to zero and approximate division and ``sqrt``.
 """
@@ -71,8 +71,8 @@ template <class T> struct is_signed
 
 
 def available() -> str | None:
-    """What :func:`compile_cuda` uses here: ``"nvcc"``, ``"nvrtc"``, or None if there is neither."""
-    return "nvcc" if _nvcc() else "nvrtc" if _nvrtc() else None
+    """What :func:`compile_cuda` uses here: ``"nvrtc"``, ``"nvcc"``, or None if there is neither."""
+    return "nvrtc" if _nvrtc() else "nvcc" if _nvcc() else None
 
 
 def compile_cuda(source: str, arch: str, format: Literal["ptx", "cubin"]) -> bytes:
@@ -89,12 +89,11 @@ def compile_cuda(source: str, arch: str, format: Literal["ptx", "cubin"]) -> byt
         MissingExtraError: there is neither nvcc nor NVRTC.
     """
     require_arch(arch)
-    nvcc, nvrtc, folder = _nvcc(), _nvrtc(), temporary_folder()
-    if nvcc and folder:
-        return _run_nvcc(nvcc, source, arch, format, folder)
-    if nvrtc:
+    if nvrtc := _nvrtc():
         return _run_nvrtc(*nvrtc, source, arch, format)
-    if nvcc:
+    if nvcc := _nvcc():
+        if folder := temporary_folder():
+            return _run_nvcc(nvcc, source, arch, format, folder)
         hint = f"set TMPDIR to a folder that can be written, or install NVRTC, which needs none: {installation('cuda')}"
         raise TargetError(f"nvcc ({nvcc}) needs a folder for temporary files, and there is none: {hint}")
     error = missing_extra("NVRTC or a CUDA toolkit's nvcc", "cuda", "compiling CUDA C++")
@@ -115,7 +114,7 @@ def configure_tvm() -> None:
     :func:`compile_cuda` where it builds or loads a module while that runtime is there (without it, modules stay source);
     what that raises comes out of TVM.
     """
-    T.load_cuda_runtime(_find("*/lib*/libcudart.so.*"))
+    T.load_cuda_runtime(_find("lib*/libcudart.so.*"))
     T.set_cuda_compiler(_compile_for_tvm, TargetError, DeviceError, MissingExtraError)
 
 
@@ -145,8 +144,12 @@ def _nvcc() -> str | None:
     """The path of nvcc."""
     if found := shutil.which("nvcc"):
         return found
-    folders = [os.path.join(root, "bin") for root in (os.environ.get("CUDA_PATH"), TOOLKIT) if root]
-    return shutil.which("nvcc", path=os.pathsep.join(folders))
+    return shutil.which("nvcc", path=os.pathsep.join(os.path.join(root, "bin") for root in _toolkits()))
+
+
+def _toolkits() -> list[str]:
+    """Where a CUDA toolkit may be."""
+    return [root for root in (os.environ.get("CUDA_PATH"), TOOLKIT) if root]
 
 
 def temporary_folder() -> str | None:
@@ -182,25 +185,38 @@ def _run_nvcc(nvcc: str, source: str, arch: str, format: str, parent: str | None
 
 
 def _find(pattern: str) -> list[Path]:
-    """Files and folders of NVIDIA's wheels, which share the namespace package ``nvidia``; the newest version first.
+    """Files and folders of NVIDIA's wheels, then of a toolkit; of each the newest version first.
 
-    They lie in ``nvidia/cu13`` for CUDA 13, in ``nvidia/cuda_nvrtc``, ``nvidia/cuda_runtime`` and so on for CUDA 12.
+    The wheels share the namespace package ``nvidia``: they lie in ``nvidia/cu13`` for CUDA 13, in ``nvidia/cuda_nvrtc``,
+    ``nvidia/cuda_runtime`` and so on for CUDA 12.
     """
     spec = importlib.util.find_spec("nvidia")
-    roots = spec.submodule_search_locations if spec else None
-    found = [path for root in roots or () for path in Path(root).glob(pattern)]
-    return sorted(found, key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)], reverse=True)
+    wheels = [
+        path for root in (spec.submodule_search_locations if spec else None) or () for path in Path(root).glob("*")
+    ]
+    found = [
+        sorted((p for root in roots for p in root.glob(pattern)), key=_version, reverse=True)
+        for roots in (wheels, map(Path, _toolkits()))
+    ]
+    return [path for paths in found for path in paths]
+
+
+def _version(library: Path) -> list[int]:
+    return [int(n) for n in re.findall(r"\d+", library.name)]
 
 
 @lru_cache(maxsize=1)
 def _nvrtc() -> tuple[Path, tuple[Path, ...]] | None:
-    """The NVRTC library and the folders of its headers; None if there is not all of it."""
-    libraries = _find("*/lib*/libnvrtc.so.*")
+    """The NVRTC library and the folders of its headers; None if there is not all of it.
+
+    NVIDIA's wheel of the library comes without ``nv/target``, which a toolkit has, too.
+    """
+    libraries = _find("lib*/libnvrtc.so.*")
     if not libraries:
         return None
     # two CUDA versions may be installed at once: the library's own headers come first
     own = libraries[0].parent.parent
-    folders = sorted([*_find("*/include"), *_find("*/include/cccl")], key=lambda p: not p.is_relative_to(own))
+    folders = sorted([*_find("include"), *_find("include/cccl")], key=lambda p: not p.is_relative_to(own))
     complete = all(any(Path(f, name).is_file() for f in folders) for name in ("cuda_fp16.h", "nv/target"))
     return (libraries[0], tuple(folders)) if complete else None
 

@@ -42,7 +42,7 @@ class Resources:
 def ptxas() -> str | None:
     """The path of ptxas: on PATH, beside nvcc, or of NVIDIA's wheel."""
     beside = [str(Path(c).resolve().with_name("ptxas")) for c in [nvcc._nvcc()] if c]
-    folders = [*beside, f"{nvcc.TOOLKIT}/bin/ptxas", *map(str, nvcc._find("*/bin/ptxas"))]
+    folders = [*beside, f"{nvcc.TOOLKIT}/bin/ptxas", *map(str, nvcc._find("bin/ptxas"))]
     return shutil.which("ptxas") or next((f for f in folders if shutil.which(f)), None)
 
 

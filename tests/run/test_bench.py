@@ -532,7 +532,8 @@ def rehearsed(tmp_path: Path, *options: str) -> Any:
     present = {"gscompile", "torch", "torch.compile", "floor"}
     for r in document["rows"]:
         missing = {"torch.compile"} if r.get("drawn") or r["workload"][0].isdigit() else set()
-        assert present - missing <= {*r["ms"]} and r["trust_ms"] and r["trust_failed"] is None and 1 <= r["sets"] <= 8
+        assert present - missing <= {*r["ms"]} and 1 <= r["sets"] <= 8
+        assert all(r["variants"].values()) and r["variants_failed"] == {} and r["kernels_us"]["floor"] == {}
         assert not {"gscompile", "torch", "torch.compile"} & {*r["wrong"], *r["failed"]}, r
     assert {"cupy", "triton"} <= {*document["absent"]}
     assert "emulated on the CPU" in header(document)

@@ -129,7 +129,7 @@ def test_what_is_no_architecture(arch: str) -> None:
 
 @with_compiler
 def test_compile_cuda_uses_what_is_available() -> None:
-    assert nvcc.available() == ("nvcc" if HERE["nvcc"] else "nvrtc")
+    assert nvcc.available() == ("nvrtc" if HERE["nvrtc"] else "nvcc")
     check(nvcc.compile_cuda(KERNEL, "sm_90", "ptx"), "ptx", "sm_90", "twice")
 
 
@@ -204,6 +204,25 @@ def test_the_newest_of_two_versions_with_its_own_headers_first(empty: Path) -> N
     library, folders = nvcc._nvrtc()
     assert library == root / "cu13/lib/libnvrtc.so.13"
     assert folders[0] == root / "cu13/include"
+
+
+@pytest.mark.parametrize("place", ["cuda", "toolkit"])
+def test_headers_that_the_wheels_lack_are_a_toolkits(empty: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_PATH", str(empty / "cuda"))
+    wheel, toolkit = empty / "packages/nvidia/cu13", empty / place
+    touch(wheel, "lib/libnvrtc.so.13", "include/cuda_fp16.h")
+    assert nvcc._nvrtc() is None
+    touch(toolkit, "bin/nvcc", "lib64/libnvrtc.so.13", "include/cuda_fp16.h", "include/cccl/nv/target")
+    nvcc._nvrtc.cache_clear()
+    assert nvcc.available() == "nvrtc"
+    library, folders = nvcc._nvrtc()
+    assert library == wheel / "lib/libnvrtc.so.13"
+    assert folders == (wheel / "include", toolkit / "include", toolkit / "include/cccl")
+    (wheel / "lib/libnvrtc.so.13").unlink()
+    nvcc._nvrtc.cache_clear()
+    library, folders = nvcc._nvrtc()
+    assert library == toolkit / "lib64/libnvrtc.so.13"
+    assert folders[0] == toolkit / "include"
 
 
 # -- TVM
@@ -308,7 +327,7 @@ print(tvm_ffi.get_global_func("device_api.cuda", allow_missing=True) is not None
 
 
 @pytest.mark.skipif(
-    nvcc._nvrtc() is None or not nvcc._find("*/lib*/libcudart.so.*"), reason="NVIDIA's wheels are not here: '.[cuda]'"
+    nvcc._nvrtc() is None or not nvcc._find("lib*/libcudart.so.*"), reason="NVIDIA's wheels are not here: '.[cuda]'"
 )
 def test_the_wheels_suffice_where_there_is_only_a_driver(tmp_path: Path) -> None:
     """No nvcc, and nothing in the environment: NVRTC compiles, and TVM's CUDA runtime finds its libcudart."""
