@@ -24,8 +24,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpu_contenders import CONTENDERS, SYNC, TRUST, Device, Emulated, Gpu, absent, ours, rotating, sets
 from cuda_model import ROWS as MODEL_ROWS
+from gpu_contenders import CONTENDERS, SYNC, TRUST, Device, Emulated, Gpu, absent, ours, rotating, sets
 from gpu_workloads import ROWS, drawn, results
 
 from gscompile.bench import compare, report
