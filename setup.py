@@ -26,7 +26,10 @@ launch = Extension(
 fastcall = Extension(
     "gscompile.runtime._fastcall",
     ["gscompile/runtime/_fastcall.c"],
-    depends=[f"gscompile/runtime/{name}.h" for name in ("_fastcall_arrays", "_fastcall_signature", "_scratch")],
+    depends=[
+        f"gscompile/runtime/{name}.h"
+        for name in ("_fastcall_arrays", "_fastcall_gpu", "_fastcall_signature", "_scratch")
+    ],
     extra_compile_args=["-std=c11"] if os.name == "posix" else [],
     include_dirs=[np.get_include()],
     optional=True,  # calls take the slow path where it cannot be built

@@ -37,8 +37,8 @@ from gscompile.ir.dims import dim_max, evaluate
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.listing import table
 from gscompile.runtime.background import Inside, interruptible
+from gscompile.runtime.checks import is_deferred
 from gscompile.runtime.compiled import CompiledFunction
-from gscompile.runtime.deferred import is_deferred
 from gscompile.runtime.interface import Argument, Interface
 from gscompile.runtime.pools import loaded
 from gscompile.runtime.threads import get_num_threads

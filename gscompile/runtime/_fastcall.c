@@ -6,13 +6,14 @@
  *
  * Nothing of TVM is included or linked: addresses come from Python, and its few structures are declared below.
  */
-#include "_fastcall_signature.h"
+#include "_fastcall_gpu.h"
 
 typedef struct {
     PyObject_HEAD
     Kernel kernel;
     PyObject *keep; /* what owns the kernel */
     PyObject *slow;
+    Gpu *gpu; /* NULL on the CPU */
     Signature *first;
 } FastCall;
 
@@ -36,7 +37,7 @@ static PyObject *run(FastCall *self, PyObject *inputs, PyObject *out) {
         return NULL;
     }
     if (!is_apart(s, views, &taken) || (out != NULL && tell_written(views[given].reader, out) != 0)
-        || !run_kernel(&self->kernel, s, views, taken))
+        || !(s->place == NULL ? run_kernel : run_on_gpu)(&self->kernel, s, views, taken))
         Py_CLEAR(result);
     release(views, given + 1);
     if (result != NULL && out == NULL && s->finish != NULL) {
@@ -75,17 +76,18 @@ static int is_call(PyObject *make) {
            && PyDict_Check(PyTuple_GET_ITEM(make, 2));
 }
 
-PyDoc_STRVAR(add_doc, "add(inputs, out, numbers, workspace, in_place, brief, make, finish)\n--\n\n"
+PyDoc_STRVAR(add_doc, "add(inputs, out, numbers, workspace, in_place, brief, make, finish, there)\n--\n\n"
                       "Remember a good call; returns whether there was anything to add.  See _fastcall.pyi.");
 
 static PyObject *FastCall_add(FastCall *self, PyObject *args) {
-    PyObject *inputs, *out, *numbers, *make, *finish;
+    PyObject *inputs, *out, *numbers, *make, *finish, *there;
+    GpuPlace *place = NULL;
     View views[MOST_INPUTS + 1];
     Signature *s = NULL;
     Py_ssize_t workspace;
     int in_place, brief;
-    if (!PyArg_ParseTuple(args, "O!OO!nipOO:add", &PyTuple_Type, &inputs, &out, &PyTuple_Type, &numbers, &workspace, &in_place, &brief,
-                          &make, &finish))
+    if (!PyArg_ParseTuple(args, "O!OO!nipOOO:add", &PyTuple_Type, &inputs, &out, &PyTuple_Type, &numbers, &workspace, &in_place,
+                          &brief, &make, &finish, &there))
         return NULL;
     if (workspace < 0 || workspace > PY_SSIZE_T_MAX - ALIGNMENT) {
         PyErr_Format(PyExc_ValueError, "no such number of bytes: %zd", workspace);
@@ -95,17 +97,27 @@ static PyObject *FastCall_add(FastCall *self, PyObject *args) {
         PyErr_SetString(PyExc_TypeError, "make must be None, a NumPy dtype or (callable, args, kwargs)");
         return NULL;
     }
+    if ((there != Py_None) != (self->gpu != NULL) || (there != Py_None && !PyTuple_Check(there))) {
+        PyErr_SetString(PyExc_TypeError, "there must be a tuple for a GPU, and None for the CPU");
+        return NULL;
+    }
+    if (there != Py_None && (place = new_place(self->gpu, there)) == NULL)
+        return NULL;
     Py_ssize_t given = PyTuple_GET_SIZE(inputs);
-    if (given <= MOST_INPUTS && (self->first == NULL || given == self->first->inputs) && read_arrays(inputs, out, views)) {
-        if (find(self->first, views, (int)given, 1) == NULL)
-            s = new_signature(views, (int)given, numbers);
+    if (given > (self->gpu != NULL ? 0 : -1) && given <= MOST_INPUTS && (self->first == NULL || given == self->first->inputs) && read_arrays(inputs, out, views)) {
+        if (are_on_one(views, (int)given + 1, self->gpu == NULL ? DLPACK_CPU : DLPACK_CUDA)
+            && find(self->first, views, (int)given, 1) == NULL)
+            s = new_signature(views, (int)given, numbers, self->gpu != NULL);
         release(views, (int)given + 1);
         forget_exception();
     }
+    if (s == NULL)
+        free_place(place);
     if (PyErr_Occurred())
         return NULL;
     if (s == NULL)
         Py_RETURN_FALSE;
+    s->place = place;
     s->workspace = (size_t)workspace;
     s->in_place = in_place;
     s->brief = brief;
@@ -117,11 +129,11 @@ static PyObject *FastCall_add(FastCall *self, PyObject *args) {
 }
 
 static PyObject *FastCall_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *keep, *slow;
+    PyObject *keep, *slow, *gpu = Py_None;
     unsigned long long call, function, threads;
     int status;
-    static char *names[] = {"call", "function", "keep", "threads", "status", "slow", NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KKOKiO:FastCall", names, &call, &function, &keep, &threads, &status, &slow))
+    static char *names[] = {"call", "function", "keep", "threads", "status", "slow", "gpu", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KKOKiO|O:FastCall", names, &call, &function, &keep, &threads, &status, &slow, &gpu))
         return NULL;
     if (status < 1 || status > MOST_STATUS) {
         PyErr_Format(PyExc_ValueError, "status must be from 1 to %d; got %d", MOST_STATUS, status);
@@ -130,6 +142,10 @@ static PyObject *FastCall_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     FastCall *self = (FastCall *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
+    if (gpu != Py_None && (self->gpu = new_gpu(gpu)) == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
     self->kernel.call = (TVMFunctionCall)(uintptr_t)call;
     self->kernel.function = (void *)(uintptr_t)function;
     self->kernel.threads = (const int64_t *)(uintptr_t)threads;
@@ -145,6 +161,8 @@ static int FastCall_traverse(FastCall *self, visitproc visit, void *arg) {
     for (const Signature *s = self->first; s != NULL; s = s->next) {
         Py_VISIT(s->make);
         Py_VISIT(s->finish);
+        if (s->place != NULL)
+            Py_VISIT(s->place->owner);
     }
     return 0;
 }
@@ -163,6 +181,7 @@ static void FastCall_dealloc(FastCall *self) {
         free_signature(s);
     }
     Py_CLEAR(self->keep);
+    PyMem_Free(self->gpu);
     type->tp_free(self);
     Py_DECREF(type);
 }

@@ -29,6 +29,7 @@ class FastCall:
         threads: int,
         status: int,
         slow: Callable[..., Any],
+        gpu: tuple[int, ...] | None = None,
     ) -> FastCall:
         """
         Args:
@@ -36,6 +37,7 @@ class FastCall:
             keep: what owns the function.
             threads: the address of an int64, the number of threads.
             status: words of the status record.
+            gpu: for a GPU's function, addresses of the functions that ``_fastcall_gpu.h`` lists.
         """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -49,6 +51,7 @@ class FastCall:
         brief: bool,
         make: np.dtype[Any] | tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None,
         finish: Callable[[Any], Any] | None,
+        there: tuple[int, int, int, int, int, int, int, object] | None,
         /,
     ) -> bool:
         """Remember the signature of a call that was found good; False if it is known, or an array cannot be read here.
@@ -61,6 +64,9 @@ class FastCall:
             make: how a call without ``out`` gets an array of ``out``'s shape: as NumPy storage of a dtype, or by a call;
                 None: such calls are slow.
             finish: what makes the caller's array of NumPy storage that was filled.
+            there: on a GPU the call's stream and context, addresses of its status, of the record that outlives it, of scratch
+                memory and of the host's copy of the record, 0 where calls do not wait for their checks, the record's bytes, and
+                what owns all this.  None on the CPU.
         """
 
 class FastBound:

@@ -41,10 +41,10 @@ typedef struct {
     void (*managed_tensor_from_py_object_no_sync)(void);
     void (*managed_tensor_to_py_object_no_sync)(void);
     int (*dltensor_from_py_object_no_sync)(void *object, DLTensor *out); /* may be NULL */
-    void (*current_work_stream)(void);
+    int (*current_work_stream)(int32_t device_type, int32_t device_id, void **stream);
 } ExchangeAPI;
 
-enum { DLPACK_MAJOR = 1, DLPACK_CPU = 1, DLPACK_INT = 0, DLPACK_UINT = 1, DLPACK_BOOL = 6 };
+enum { DLPACK_MAJOR = 1, DLPACK_CPU = 1, DLPACK_CUDA = 2, DLPACK_INT = 0, DLPACK_UINT = 1, DLPACK_BOOL = 6 };
 
 /* The table of a capsule called dlpack_exchange_api, in a version that is known here; NULL with an exception. */
 static const ExchangeAPI *exchange_api(PyObject *capsule) {
@@ -92,9 +92,10 @@ typedef struct {
     uintptr_t address;
     int64_t shape[MOST_AXES]; /* a copy: while a later array is read, another thread may give this one other extents */
     int64_t itemsize;
+    int64_t device; /* DLPack's type, in the upper half, and number */
     uint32_t dtype; /* a word that tells the reader's dtypes apart */
     int rank;
-    int usable; /* C order, aligned, native byte order, on the CPU */
+    int usable; /* C order, aligned, native byte order, on the CPU or a CUDA device */
     int writable;
     int held; /* buffer has to be released */
     Py_buffer buffer;
@@ -119,6 +120,10 @@ static int set_shape(View *v, int rank, const int64_t *shape) {
     for (int k = 0; k < rank && k < MOST_AXES; ++k)
         v->shape[k] = shape[k];
     return rank <= MOST_AXES;
+}
+
+static int64_t device_word(int32_t type, int32_t id) {
+    return (int64_t)type << 32 | id;
 }
 
 static int is_empty(const View *v) {
@@ -152,8 +157,10 @@ static int read_exchange(const Reader *reader, PyObject *x, View *v, int check) 
     v->address = (uintptr_t)t.data + t.byte_offset;
     v->itemsize = t.bits / 8;
     v->dtype = t.code | (uint32_t)t.bits << 8 | (uint32_t)t.lanes << 16;
+    v->device = device_word(t.device_type, t.device_id);
     v->writable = reader->writable;
-    v->usable = set_shape(v, t.ndim, t.shape) && t.device_type == DLPACK_CPU && t.bits >= 8 && is_compact(&t)
+    v->usable = set_shape(v, t.ndim, t.shape) && (t.device_type == DLPACK_CPU || t.device_type == DLPACK_CUDA) && t.bits >= 8
+                && is_compact(&t)
                 && (is_empty(v) || (t.data != NULL && v->address % (uintptr_t)v->itemsize == 0));
     return 0;
 }
@@ -184,6 +191,7 @@ static int read_array(PyObject *x, View *v, int check) {
     if (reader == NULL)
         return 1;
     v->reader = reader;
+    v->device = device_word(DLPACK_CPU, 0);
     if (reader->protocol == NUMPY) {
         PyArrayObject *array = (PyArrayObject *)x;
         v->address = (uintptr_t)PyArray_DATA(array);
@@ -198,6 +206,14 @@ static int read_array(PyObject *x, View *v, int check) {
         return 0;
     }
     return reader->protocol == EXCHANGE ? read_exchange(reader, x, v, check) : read_buffer(x, v);
+}
+
+/* Whether all are on the same device of a type. */
+static int are_on_one(const View *views, int count, int32_t type) {
+    for (int k = 0; k < count; ++k)
+        if (views[k].device != views[0].device)
+            return 0;
+    return views[0].device >> 32 == type;
 }
 
 static void release(View *views, int count) {

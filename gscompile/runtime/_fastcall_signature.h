@@ -37,11 +37,14 @@ enum {
 
 typedef struct {
     const Reader *reader;
+    int64_t device;
     uint32_t dtype;
     int rank;
     int64_t nbytes;
     const int64_t *shape; /* within the signature */
 } Layout;
+
+struct GpuPlace;
 
 typedef struct Signature {
     struct Signature *next;
@@ -51,21 +54,25 @@ typedef struct Signature {
     size_t workspace;  /* bytes */
     PyObject *make;    /* a result's NumPy dtype, or a tuple (callable, args, kwargs) that makes one, or NULL */
     PyObject *finish;  /* NULL, or what makes the caller's array of a NumPy result */
+    struct GpuPlace *place; /* NULL on the CPU */
     TVMAny arguments[MOST_ARGUMENTS];
     Layout arrays[MOST_INPUTS + 1]; /* inputs, output */
     int64_t extents[];
 } Signature;
 
+static void free_place(struct GpuPlace *place);
+
 static void free_signature(Signature *s) {
+    free_place(s->place);
     Py_XDECREF(s->make);
     Py_XDECREF(s->finish);
     PyMem_Free(s);
 }
 
 /* Fill in what the function is called with but for addresses, threads and flags. */
-static int set_arguments(Signature *s, PyObject *numbers) {
+static int set_arguments(Signature *s, PyObject *numbers, int on_gpu) {
     Py_ssize_t sizes = PyTuple_GET_SIZE(numbers);
-    int at = s->inputs + 3; /* after inputs, output, status and workspace */
+    int at = s->inputs + 3 + on_gpu; /* after inputs, output, status, what a GPU keeps, and workspace */
     if (at + sizes + 2 > MOST_ARGUMENTS) {
         PyErr_SetString(PyExc_ValueError, "too many sizes");
         return -1;
@@ -85,7 +92,7 @@ static int set_arguments(Signature *s, PyObject *numbers) {
 }
 
 /* A signature of arrays that were read; NULL with an exception. */
-static Signature *new_signature(const View *views, int inputs, PyObject *numbers) {
+static Signature *new_signature(const View *views, int inputs, PyObject *numbers, int on_gpu) {
     size_t extents = 0;
     for (int k = 0; k <= inputs; ++k)
         extents += (size_t)views[k].rank;
@@ -103,10 +110,11 @@ static Signature *new_signature(const View *views, int inputs, PyObject *numbers
             at[axis] = v->shape[axis];
             nbytes *= nbytes == 0 ? 1 : v->shape[axis];
         }
-        s->arrays[k] = (Layout){.reader = v->reader, .dtype = v->dtype, .rank = v->rank, .nbytes = nbytes, .shape = at};
+        s->arrays[k] = (Layout){
+            .reader = v->reader, .device = v->device, .dtype = v->dtype, .rank = v->rank, .nbytes = nbytes, .shape = at};
         at += v->rank;
     }
-    if (set_arguments(s, numbers) != 0) {
+    if (set_arguments(s, numbers, on_gpu) != 0) {
         free_signature(s);
         return NULL;
     }
@@ -123,8 +131,10 @@ static int has_extents(const View *v, const Layout *want) {
 }
 
 static int agrees(const View *v, const Layout *want) {
-    return v->reader == want->reader && v->dtype == want->dtype && has_extents(v, want);
+    return v->reader == want->reader && v->device == want->device && v->dtype == want->dtype && has_extents(v, want);
 }
+
+static int is_there(const struct GpuPlace *place, const View *array);
 
 static const Signature *find(const Signature *first, const View *views, int inputs, int with_out) {
     for (const Signature *s = first; s != NULL; s = s->next) {
@@ -133,7 +143,7 @@ static const Signature *find(const Signature *first, const View *views, int inpu
             continue;
         while (k < count && agrees(&views[k], &s->arrays[k]))
             ++k;
-        if (k == count)
+        if (k == count && (s->place == NULL || is_there(s->place, &views[0])))
             return s;
     }
     return NULL;
@@ -175,7 +185,7 @@ static PyObject *new_result(const Signature *s, View *v) {
         Py_XDECREF(array);
         return NULL;
     }
-    if (!v->usable || !v->writable || !has_extents(v, &s->arrays[s->inputs])) {
+    if (!v->usable || !v->writable || v->device != s->arrays[s->inputs].device || !has_extents(v, &s->arrays[s->inputs])) {
         release(v, 1);
         Py_CLEAR(array);
     }

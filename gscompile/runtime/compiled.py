@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from keyword import iskeyword
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from gscompile.errors import ArgumentError, GSError, OutOfMemoryError, index_changed
 from gscompile.ir import status
@@ -16,8 +16,8 @@ from gscompile.runtime import arrays
 from gscompile.runtime.arrays import Array, Device, View
 from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.call import PreparedCall, prepare
-from gscompile.runtime.deferred import Deferred, is_deferred
-from gscompile.runtime.devices import HOST, Room, Runner, Status
+from gscompile.runtime.checks import DeviceCalls, FirstFound, Found, is_deferred
+from gscompile.runtime.devices import HOST, Keeper, Room, Runner, Status
 from gscompile.runtime.fastcall import FastCalls
 from gscompile.runtime.interface import Argument, Extents, Interface
 from gscompile.runtime.threads import get_num_threads
@@ -87,7 +87,9 @@ class CompiledFunction:
             explain: makes the error for an index out of range.
             check: when a call's index checks are read; one of ``CHECKS``.
         """
-        self._deferred = Deferred(runner, interface) if is_deferred(interface.name, check) else None
+        deferred = is_deferred(interface.name, check)
+        self._on_device = DeviceCalls(cast(Keeper, runner), interface, deferred) if runner.keeps else None
+        self._first_found = FirstFound() if deferred and not runner.keeps else None
         self._interface = interface
         self._load = load
         self._runner = runner
@@ -130,7 +132,7 @@ class CompiledFunction:
             call.written()
         self._run(call, self._pointers(call))
         if call.direct and not kwargs:
-            self._remember(args, call.results[0], call.extents)
+            self._remember(args, call)
         return call.finish()
 
     def bind(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Bound:
@@ -160,7 +162,8 @@ class CompiledFunction:
         Raises:
             BoundsError: an index was out of range.  DeviceError: kernels have failed.
         """
-        found = None if self._deferred is None else self._deferred.take()
+        source = self._on_device or self._first_found
+        found = None if source is None else source.take()
         if found is not None:
             raise self._bounds_error(*found)
 
@@ -192,37 +195,39 @@ class CompiledFunction:
         return extents.work >= LONG and self._interface.device == "cpu"
 
     def _run_here(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p], room: Room | None) -> None:
-        function, extents, keeps = self._function, call.extents, self._runner.names_later
+        function, extents, on_device = self._function, call.extents, self._on_device
 
-        def launch(found: int, workspace: int, naming: bool, kept: int) -> None:
+        def launch(found: int, workspace: int, kept: int) -> None:
             function(
                 *pointers,
                 ctypes.c_void_p(found),
-                *((ctypes.c_void_p(kept),) if keeps else ()),
+                *((ctypes.c_void_p(kept),) if on_device is not None else ()),
                 ctypes.c_void_p(workspace),
                 *extents.numbers,
-                -1 if kept else 0 if naming else get_num_threads(),
+                -1 if kept else get_num_threads(),
                 call.in_place,
             )
 
-        record: Status
+        found: Found | None = None
         with Inside():
             if self._plain and extents.workspace == 0:
                 record = self._status.record
-                launch(self._status.address, 0, False, 0)
+                launch(self._status.address, 0, 0)
             else:
-                length = self._interface.status_length
                 try:
-                    if self._deferred is not None and self._deferred.by_kernels:
-                        self._deferred.enqueue(launch, call, room)
-                        return
-                    record = self._runner.run(launch, length, extents.workspace, call.inputs, call.kind, call.device)
+                    if on_device is not None:
+                        record, found = None, on_device.run(launch, call, room)
+                    else:
+                        record = HOST.run(launch, self._interface.status_length, extents.workspace)
                 except OutOfMemoryError as e:
                     raise OutOfMemoryError(f"{self.name}: scratch memory: {e}") from e
-        if self._interface.checks and record[status.FAILED]:
-            if self._deferred is None:
-                raise self._bounds_error(list(record), extents.sizes)
-            self._deferred.keep(list(record), extents.sizes)
+        if record is not None and self._interface.checks and record[status.FAILED]:
+            found = list(record), extents.sizes
+            if self._first_found is not None:
+                self._first_found.keep(*found)
+                return
+        if found is not None:
+            raise self._bounds_error(*found)
 
     @property
     def _function(self) -> Any:
@@ -261,16 +266,24 @@ class CompiledFunction:
     @property
     def _fast_calls(self) -> FastCalls | None:
         """The fast path; None where a call needs more than arrays."""
-        if self._fast is None and self._plain and len(self.outputs) == 1:
-            self._fast = FastCalls(self._function, self._interface.status_length, self.outputs[0].dtype, self._call)
+        if self._fast is None and len(self.outputs) == 1 and not self._constants:
+            addresses = None if self._on_device is None else self._on_device.addresses()
+            if self._plain or addresses is not None:
+                length, dtype = self._interface.status_length, self.outputs[0].dtype
+                self._fast = FastCalls(self._function, length, dtype, self._call, addresses)
         return self._fast
 
-    def _remember(self, inputs: Sequence[Any], out: Any, extents: Extents) -> None:
-        """A call was found good, with every array used as it is."""
-        fast = self._fast_calls
-        if fast is not None and not self._is_long(extents):
-            fast.add(inputs, out, extents, self._interface.in_place.get(0), extents.work < BRIEF)
-            self.__call__ = fast.called
+    def _remember(self, inputs: Sequence[Any], call: PreparedCall, room: Room | None = None) -> None:
+        """A call was found good, with every array used as it is; ``room``: a bound call's own."""
+        fast, extents, there = self._fast_calls, call.extents, None
+        if fast is None or fast.full or self._is_long(extents):
+            return
+        if self._on_device is not None:
+            there = self._on_device.fast(call, room)
+            if there is None:
+                return
+        fast.add(inputs, call.results[0], extents, self._interface.in_place.get(0), extents.work < BRIEF, there)
+        self.__call__ = fast.called
 
 
 class _ThreadStatus(threading.local):
@@ -289,7 +302,6 @@ class Bound:
         "__signature__": "",
         "_call": "",
         "_compiled": "",
-        "_one": "",
         "_room": "",
     }
     __call__: Callable[..., Any]
@@ -298,11 +310,10 @@ class Bound:
     def __init__(self, compiled: CompiledFunction, call: PreparedCall) -> None:
         self._compiled = compiled
         self._call = call
-        self._room = None if compiled._deferred is None else compiled._deferred.room(call)
-        self._one = threading.Lock()
+        self._room = None if compiled._on_device is None else compiled._on_device.room(call)
         self.__call__, self.__signature__ = self._run, inspect.Signature()
         if compiled._fast_calls is not None:
-            compiled._remember(call.arrays, call.results[0], call.extents)
+            compiled._remember(call.arrays, call, self._room)
             self.__call__ = compiled._fast_calls.bound(call.arrays, call.results[0], self._run)
 
     def _run(self) -> Any:
@@ -310,16 +321,11 @@ class Bound:
         call, compiled = self._call, self._compiled
         if not call.stands:
             call = self._call = compiled._bindable(call.arrays, {}, call.finish())
-            if compiled._deferred is not None:
-                self._room = compiled._deferred.room(call)
-            compiled._remember(call.arrays, call.results[0], call.extents)
+            if compiled._on_device is not None:
+                self._room = compiled._on_device.room(call)
+            compiled._remember(call.arrays, call, self._room)
         call.written()
-        pointers = compiled._pointers(call)
-        if self._room is None:
-            compiled._run(call, pointers)
-        else:
-            with self._one:  # which two calls on a stream may share, one after the other
-                compiled._run(call, pointers, self._room)
+        compiled._run(call, compiled._pointers(call), self._room)
         return call.finish()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,11 +1,11 @@
-"""Where a module's kernels run: their scratch memory, and their status read back.
+"""Where a module's kernels run: their scratch memory, and what their checks have found read back.
 
 ``HOST`` runs them on the calling thread.  ``Cuda`` launches them on the stream that the caller's library is using, with
 scratch memory from that library's allocator, which hands memory out in the order of that stream.  A call returns when its
 kernels are launched, unless index checks have to be read back, or the library has no stream to be ordered on.
 
-Where calls do not wait for their checks (:mod:`gscompile.runtime.deferred`), each launches a last kernel that puts what it has
-found in a record that outlives it, unless an earlier call has.
+A GPU's kernels note what they find in a status record of zeros.  The last one of a call, a thread, puts that in a record that
+outlives the call, unless an earlier call has, and makes the status zeros again (:mod:`gscompile.runtime.checks`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
@@ -25,49 +25,36 @@ from gscompile.ir.types import DTYPES
 from gscompile.runtime import arrays
 from gscompile.runtime.arrays import LIBRARIES, Array, Device, View
 
-Launch: TypeAlias = Callable[[int, int, bool, int], None]
-"""(address of status, address of workspace, whether kernels are only to name the index of which a check has noted the place,
-address of the record that outlives the call, 0 for none)"""
+Launch: TypeAlias = Callable[[int, int, int], None]
+"""(address of status, address of workspace, address of the record that outlives the call, 0 for none)"""
 
 Status: TypeAlias = "ctypes.Array[ctypes.c_int64]"
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A status record and scratch memory on a device, for one call at a time."""
+    """A status record of zeros and scratch memory on a device, for one call at a time."""
 
     status: View
     workspace: View
+    one: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Runner(Protocol):
     """A kind of device.
 
     Attributes:
-        names_later: kernels only note the place of an index out of range, and are called again to say what stands there, or
-            keep it in a record that outlives the call.
+        keeps: kernels keep what a check has found in a record that outlives the call: it is a :class:`Keeper`.
     """
 
-    names_later: bool
+    keeps: bool
 
     def constant(self, array: Array, device: Device) -> View:
         """The storage of a constant on a device, to be kept for all calls."""
 
-    def run(
-        self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
-    ) -> Status:
-        """Call ``launch`` with scratch memory, and give what it wrote to status.
-
-        Args:
-            status: length of the status record, int64.  A record of length 1 says nothing and need not be waited for.
-            workspace: bytes of scratch memory.
-            inputs: what the kernels read.
-            kind: the library whose arrays receive the result.
-        """
-
 
 class Keeper(Runner, Protocol):
-    """A kind of device whose kernels can keep what a check has found."""
+    """A kind of device whose kernels keep what a check has found."""
 
     def record(self, length: int, kind: str, device: Device) -> View:
         """A record of zeros that outlives calls, of a library's memory.
@@ -76,22 +63,44 @@ class Keeper(Runner, Protocol):
             DeviceError: a call is being captured in a CUDA graph, which would clear it at each launch.
         """
 
+    def stream(self, kind: str, device: Device) -> int | None:
+        """Where a library's work goes; None where that is being captured in a CUDA graph, which has memory of its own."""
+
     def room(self, status: int, workspace: int, kind: str, device: Device) -> Room:
         """Memory for a call: numbers of its status record, bytes of scratch memory, from a library."""
 
     def enqueue(
         self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
     ) -> None:
-        """As ``run``, but wait for nothing; ``kept``: the record that outlives the call, None where nothing is checked."""
+        """Call ``launch`` with a room, and wait for nothing.
 
-    def take(self, record: View, device: Device) -> Status:
-        """What a record says once all that was launched on the device is done; it says nothing afterwards."""
+        Args:
+            kept: the record that outlives the call, None where nothing is checked.
+            inputs: what the kernels read.
+            kind: the library whose arrays receive the result.
+        """
+
+    def take(self, record: View, device: Device, kind: str | None = None) -> Status:
+        """What a record says once all is done that was launched on the device, or on a library's stream; then it says nothing."""
+
+    def driver_addresses(self) -> tuple[int, ...] | None:
+        """Of what the extension for calls needs of the driver; None where it cannot launch kernels."""
+
+    def context(self, device: Device) -> int:
+        """The address of the context in which kernels run."""
 
 
 class Host:
     """The CPU."""
 
-    names_later = False
+    keeps = False
+
+    def run(self, launch: Launch, status: int, workspace: int) -> Status:
+        """Call ``launch`` with scratch memory, and give what it wrote to a status record of so many numbers."""
+        record = (ctypes.c_int64 * status)()
+        scratch = host_scratch(workspace) if workspace else None
+        launch(ctypes.addressof(record), 0 if scratch is None else scratch.ctypes.data, 0)
+        return record
 
     def constant(self, array: Array, device: Device) -> View:
         v = arrays.view(array)
@@ -99,22 +108,11 @@ class Host:
             raise DeviceError(f"a constant is on {v.device[0]}:{v.device[1]}, the call on {device[0]}:{device[1]}")
         return v if v.contiguous else arrays.contiguous(v, array)
 
-    def run(
-        self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
-    ) -> Status:
-        record = (ctypes.c_int64 * status)()
-        scratch = host_scratch(workspace) if workspace else None
-        address = 0 if scratch is None else scratch.ctypes.data
-        launch(ctypes.addressof(record), address, False, 0)
-        if self.names_later and record[FAILED]:
-            launch(ctypes.addressof(record), address, True, 0)
-        return record
-
 
 class AsDevice(Host):
     """The CPU, for kernels of a GPU."""
 
-    names_later = True
+    keeps = True
 
     def __init__(self) -> None:
         self._one = threading.Lock()  # plain code instead of an atomic keeps a record
@@ -124,6 +122,9 @@ class AsDevice(Host):
         array[...] = 0
         return v
 
+    def stream(self, kind: str, device: Device) -> int | None:
+        return 0
+
     def room(self, status: int, workspace: int, kind: str, device: Device) -> Room:
         return Room(self.record(status, kind, device), arrays.empty("numpy", (workspace,), DTYPES["uint8"])[1])
 
@@ -131,15 +132,20 @@ class AsDevice(Host):
         self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
     ) -> None:
         with self._one:
-            ctypes.memset(room.status.ptr, 0, _nbytes(room.status))
-            launch(room.status.ptr, room.workspace.ptr, False, 0 if kept is None else kept.ptr)
+            launch(room.status.ptr, room.workspace.ptr, 0 if kept is None else kept.ptr)
 
-    def take(self, record: View, device: Device) -> Status:
+    def take(self, record: View, device: Device, kind: str | None = None) -> Status:
         found: Status = (ctypes.c_int64 * record.shape[0])()
         with self._one:
             ctypes.memmove(found, record.ptr, _nbytes(record))
             ctypes.memset(record.ptr, 0, _nbytes(record))
         return found
+
+    def driver_addresses(self) -> tuple[int, ...] | None:
+        return None
+
+    def context(self, device: Device) -> int:
+        return 0
 
 
 def _nbytes(v: View) -> int:
@@ -186,6 +192,16 @@ class Driver:
         finally:
             self._do("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
+    def context(self, device: int) -> int:
+        """The address of the context that CUDA's runtime uses on a device."""
+        return self._context(device).value or 0
+
+    def addresses(self) -> tuple[int, ...]:
+        """Of the functions that the extension for calls needs (``_fastcall_gpu.h``)."""
+        context = "cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"
+        stream = "cuStreamIsCapturing", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize"
+        return tuple(ctypes.cast(self._library[name], ctypes.c_void_p).value or 0 for name in (*context, *stream))
+
     def to_host(self, to: int, address: int, nbytes: int, stream: int) -> None:
         """Copy in the stream's order, and wait for it."""
         args = (ctypes.c_void_p(to), ctypes.c_uint64(address), ctypes.c_size_t(nbytes), ctypes.c_void_p(stream))
@@ -226,7 +242,7 @@ def stream_in_use(device: Device, stream: int) -> AbstractContextManager[Any]:
 class Cuda:
     """CUDA devices."""
 
-    names_later = True
+    keeps = True
 
     def __init__(
         self, driver: Callable[[], Driver], in_use: Callable[[Device, int], AbstractContextManager[Any]] = stream_in_use
@@ -249,29 +265,6 @@ class Cuda:
                 driver.to_device(there.ptr, v.ptr, nbytes)
         return there
 
-    def run(
-        self, launch: Launch, status: int, workspace: int, inputs: Sequence[View], kind: str, device: Device
-    ) -> Status:
-        driver = self._driver()
-        record = (ctypes.c_int64 * status)()
-        with driver.current(device[1]):
-            stream = self._ready(driver, inputs, kind, device)
-            room = self.room(status, workspace, kind, device)
-            found, scratch = room.status.ptr, room.workspace.ptr
-            if status > 1:
-                driver.clear(found, ctypes.sizeof(record), stream)
-            with self._in_use(device, stream):
-                launch(found, scratch, False, 0)
-            if status > 1:
-                driver.to_host(ctypes.addressof(record), found, ctypes.sizeof(record), stream)
-                if record[FAILED]:
-                    with self._in_use(device, stream):
-                        launch(found, scratch, True, 0)
-                    driver.to_host(ctypes.addressof(record), found, ctypes.sizeof(record), stream)
-            elif not LIBRARIES[kind].stream_ordered:  # it would read the result without waiting
-                driver.synchronize(stream)
-        return record
-
     @staticmethod
     def _ready(driver: Driver, inputs: Sequence[View], kind: str, device: Device) -> int:
         """The stream for a call, once the inputs are complete there."""
@@ -279,6 +272,12 @@ class Cuda:
         for other in {LIBRARIES[v.kind].current_stream(device) for v in inputs} - {stream}:
             driver.synchronize(other)  # another library may still be computing an input
         return stream
+
+    def driver_addresses(self) -> tuple[int, ...] | None:
+        return self._driver().addresses() if self._in_use is stream_in_use else None
+
+    def context(self, device: Device) -> int:
+        return self._driver().context(device[1])
 
     def record(self, length: int, kind: str, device: Device) -> View:
         driver = self._driver()
@@ -291,9 +290,18 @@ class Cuda:
             driver.synchronize(stream)
         return v
 
+    def stream(self, kind: str, device: Device) -> int | None:
+        driver = self._driver()
+        with driver.current(device[1]):
+            stream = LIBRARIES[kind].current_stream(device)
+            return None if driver.captures(stream) else stream
+
     def room(self, status: int, workspace: int, kind: str, device: Device) -> Room:
-        _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
-        _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
+        driver = self._driver()
+        with driver.current(device[1]):
+            _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
+            _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
+            driver.clear(found.ptr, _nbytes(found), LIBRARIES[kind].current_stream(device))
         return Room(found, scratch)
 
     def enqueue(
@@ -302,22 +310,22 @@ class Cuda:
         driver = self._driver()
         with driver.current(device[1]):
             stream = self._ready(driver, inputs, kind, device)
-            if kept is not None:
-                driver.clear(room.status.ptr, _nbytes(room.status), stream)
             with self._in_use(device, stream):
-                launch(room.status.ptr, room.workspace.ptr, False, 0 if kept is None else kept.ptr)
-            if not LIBRARIES[kind].stream_ordered:
+                launch(room.status.ptr, room.workspace.ptr, 0 if kept is None else kept.ptr)
+            if not LIBRARIES[kind].stream_ordered:  # it would read the result without waiting
                 driver.synchronize(stream)
 
-    def take(self, record: View, device: Device) -> Status:
+    def take(self, record: View, device: Device, kind: str | None = None) -> Status:
         driver = self._driver()
         found: Status = (ctypes.c_int64 * record.shape[0])()
         with driver.current(device[1]):
-            driver.synchronize_all()
-            driver.to_host(ctypes.addressof(found), record.ptr, ctypes.sizeof(found), 0)
+            if kind is None:
+                driver.synchronize_all()
+            stream = 0 if kind is None else LIBRARIES[kind].current_stream(device)
+            driver.to_host(ctypes.addressof(found), record.ptr, ctypes.sizeof(found), stream)
             if found[FAILED]:
-                driver.clear(record.ptr, ctypes.sizeof(found), 0)
-                driver.synchronize(0)
+                driver.clear(record.ptr, ctypes.sizeof(found), stream)
+                driver.synchronize(stream)
         return found
 
 

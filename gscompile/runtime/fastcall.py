@@ -10,6 +10,9 @@ and whoever has it; for JAX, which has not, the buffer protocol, which waits for
 
 The extension is optional: without a compiler, in free-threaded Python, or with ``GSCOMPILE_FASTCALL=0`` in the environment when
 gscompile is imported, all calls take the slow path, with the same results.
+
+On a GPU a signature also says on which stream, in whose memory, and, where calls wait for their checks, on which thread.  There
+it is for PyTorch's tensors only, whose exchange API tells the stream that is in use.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ class FastCalls:
         status: words of its status record.
         dtype: of its output.
         slow: what is called where no signature fits, with the arguments of the call.
+        gpu: for a GPU's function, the addresses of what the extension calls of CUDA's driver.
 
     Attributes:
         called: ``slow``, until there is a signature; then what compares with it first.
@@ -56,13 +60,16 @@ class FastCalls:
 
     __slots__ = ("_count", "_dtype", "_fast", "called")
 
-    def __init__(self, function: Any, status: int, dtype: DType, slow: Answer) -> None:
+    def __init__(
+        self, function: Any, status: int, dtype: DType, slow: Answer, gpu: Sequence[int] | None = None
+    ) -> None:
         self._dtype, self._count = dtype, 0
         self._fast: _fastcall.FastCall | None = None
         self.called = slow
         if extension is not None and status <= extension.MOST_STATUS:
-            call, first = getattr(function, "entry", None) or (_call(), function.__chandle__())
-            self._fast = extension.FastCall(call, first, function, COUNT_AT, status, slow)
+            call, first = getattr(function, "entry", None) or (_address("TVMFFIFunctionCall"), function.__chandle__())
+            addresses = None if gpu is None else (_address("TVMFFIEnvSetStream"), *gpu)
+            self._fast = extension.FastCall(call, first, function, COUNT_AT, status, slow, addresses)
 
     def __len__(self) -> int:
         return self._count
@@ -74,7 +81,20 @@ class FastCalls:
         bound: Answer = extension.FastBound(self._fast, tuple(inputs), out, slow)
         return bound
 
-    def add(self, inputs: Sequence[Any], out: Any, extents: Extents, in_place: int | None, brief: bool) -> None:
+    @property
+    def full(self) -> bool:
+        """Whether no signature can be added."""
+        return self._fast is None or self._count >= MOST
+
+    def add(
+        self,
+        inputs: Sequence[Any],
+        out: Any,
+        extents: Extents,
+        in_place: int | None,
+        brief: bool,
+        there: tuple[int, int, int, int, int, int, int, object] | None = None,
+    ) -> None:
         """Remember a call that was found good, if all its arrays can be read in C.
 
         Args:
@@ -82,12 +102,13 @@ class FastCalls:
             extents: what follows from the shapes.
             in_place: the input whose storage ``out`` may be.
             brief: it takes so little time that other threads wait meanwhile: to let them run costs 0.05 us.
+            there: where such calls run on a GPU; see ``FastCall.add``.
         """
         if self._fast is None or self._count >= MOST or not all(map(_is_known, (*inputs, out))):
             return
         make, finish = self._result(inputs, tuple(out.shape))
         place = -1 if in_place is None else in_place
-        if self._fast.add(tuple(inputs), out, extents.numbers, extents.workspace, place, brief, make, finish):
+        if self._fast.add(tuple(inputs), out, extents.numbers, extents.workspace, place, brief, make, finish, there):
             self._count += 1
             self.called = self._fast
 
@@ -98,7 +119,7 @@ class FastCalls:
             torch = sys.modules["torch"]
             if not hasattr(torch, self._dtype.name):
                 return None, None
-            like = {"dtype": getattr(torch, self._dtype.name), "device": "cpu"}
+            like = {"dtype": getattr(torch, self._dtype.name), "device": inputs[0].device}
             if math.prod(shape) * self._dtype.itemsize > SMALL:
                 return (torch.empty, (shape,), like), None
             # to say dtype and device by a tensor takes 0.6 us, by keywords 1.1
@@ -155,10 +176,10 @@ def _is_read(cls: type) -> bool:
     return True
 
 
-@lru_cache(maxsize=1)
-def _call() -> int:
-    """The address of TVM's own call of a function."""
+@lru_cache(maxsize=8)
+def _address(name: str) -> int:
+    """The address of a function of TVM's C interface."""
     import tvm_ffi.libinfo
 
     library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
-    return ctypes.cast(library.TVMFFIFunctionCall, ctypes.c_void_p).value or 0
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0

@@ -78,7 +78,7 @@ def named(checks: Sequence[CheckNest], ctx: Context, kept: Buffer | None) -> Stm
 
     Args:
         kept: a record that outlives the call; with fewer than 0 threads, and if it says nothing, it receives what this one says,
-            and the symbolic sizes.
+            and the symbolic sizes, and this one is zeros again for the next call.
     """
 
     def name(check: CheckNest) -> Stmt:
@@ -99,7 +99,8 @@ def named(checks: Sequence[CheckNest], ctx: Context, kept: Buffer | None) -> Stm
     first = status.length(len(checks))
     stores = [T.store(record, [T.const(first + k)], size) for k, size in enumerate(sizes)]
     keep = T.if_(ctx.threads < 0, T.seq(*stores, _keep(kept, record, first + len(stores))))
-    return T.if_(status_failed(record), T.seq(says, keep))
+    clear = T.seq(*(T.store(record, [T.const(k)], T.const(0)) for k in range(first)))
+    return T.seq(T.if_(status_failed(record), T.seq(says, keep)), T.if_(ctx.threads < 0, clear))
 
 
 KEEP = "gs_keep"

@@ -57,7 +57,8 @@ class ModuleOnCpu(Module):
     def _run(self, call: PreparedCall, pointers: Sequence[ctypes.c_void_p], room: Room | None = None) -> None:
         extents, length = call.extents, self._interface.kept_length
         record = (ctypes.c_int64 * length)()
-        outlives = None if self._deferred is None else self._deferred._record(call)
+        assert self._on_device is not None
+        outlives = self._on_device.record(call) if self._interface.checks else None
         constants = self._constants_on(call.device) if self._constants else ()
         outputs = {v.ptr for v in call.outputs}
         kept = [(v, f"input {a.name}") for v, a in zip(call.inputs, self.inputs, strict=True)]
@@ -76,31 +77,35 @@ class ModuleOnCpu(Module):
             kept_at = 0 if outlives is None else mem.allocate(8 * length, "kept", outlives.ptr)
             scratch = mem.allocate(extents.workspace, "workspace")
             views = [*(v for v, _ in kept), *call.outputs]
-            # a second time, to name an index that is out of range
-            for threads in (get_num_threads(), 0) if outlives is None else (-1,):
-                self._function(
-                    *(ctypes.c_void_p(there[v.ptr, _nbytes(v)]) for v in views),
-                    ctypes.c_void_p(found),
-                    ctypes.c_void_p(kept_at),
-                    ctypes.c_void_p(scratch),
-                    *extents.numbers,
-                    threads,
-                    call.in_place,
-                )
-                device.raise_error()
-                ctypes.memmove(record, found, 8 * length)
-                if not record[status.FAILED]:
-                    break
-            bad = self._interface.checks and record[status.FAILED]
+            self._function(
+                *(ctypes.c_void_p(there[v.ptr, _nbytes(v)]) for v in views),
+                ctypes.c_void_p(found),
+                ctypes.c_void_p(kept_at),
+                ctypes.c_void_p(scratch),
+                *extents.numbers,
+                get_num_threads() if outlives is None else -1,
+                call.in_place,
+            )
+            device.raise_error()
+            ctypes.memmove(record, found, 8 * length)
+            if outlives is not None:
+                assert not any(record[: self._interface.status_length]), "the next call begins with a status of zeros"
+                ctypes.memmove(outlives.ptr, kept_at, 8 * length)
+            bad = outlives is not None and _numbers(outlives)[status.FAILED] != 0
             for v, a in zip(call.outputs, self.outputs, strict=True):
                 at = there[v.ptr, _nbytes(v)]
                 if not bad and _nbytes(v):
                     device.require_written(at, f"{self.name}: output {a.name}")
                 ctypes.memmove(v.ptr, at, _nbytes(v))
-            if outlives is not None:
-                ctypes.memmove(outlives.ptr, kept_at, 8 * length)
-        if bad and outlives is None:
-            raise self._bounds_error(record, extents.sizes)
+        if outlives is not None and not self._on_device.deferred:
+            said = list(_numbers(outlives))
+            ctypes.memset(outlives.ptr, 0, 8 * length)
+            if bad:
+                raise self._bounds_error(said, extents.sizes)
+
+
+def _numbers(record: View) -> Any:
+    return (ctypes.c_int64 * record.shape[0]).from_address(record.ptr)
 
 
 def _nbytes(v: View) -> int:
