@@ -9,6 +9,9 @@ BLOCK = Choice("block", (64, 128, THREADS_PER_BLOCK, 512, 1024), THREADS_PER_BLO
 ACCESS = Choice("access", (4, 8, 16), 16)
 """Bytes that a thread moves at once, at most."""
 
+WALK = Choice("walk", ("chunks", "grid"), "chunks")
+"""Whether a block takes a chunk, or what lies a grid apart."""
+
 RUN = Choice("run", (1, 2, IN_FLIGHT, 8), IN_FLIGHT)
 """Rows that follow each other which a thread adds, those of one cell together."""
 

@@ -30,7 +30,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded, test
 from gscompile.schedules.cuda.choices import CACHE, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, coordinates, strided
+from gscompile.schedules.cuda.launch import by_width, coordinates, chunked
 from gscompile.schedules.cuda.numbers import STREAMED_BYTES
 from gscompile.schedules.cuda.vectors import stream, vector_length, whole_fill
 from gscompile.schedules.loops import by_number, ravel
@@ -125,7 +125,7 @@ class _Rows:
                 return T.seq(tests, move)
 
             count, batch = self.ctx.sizes(product(units)), several if self.batched(n) else None
-            return strided(self.ctx, count, one, batch, self.ctx.choose(UNDERWAY), dtype, self.some())
+            return chunked(self.ctx, count, one, batch, self.ctx.choose(UNDERWAY), dtype, self.some())
 
         return by_width(self.ctx, units, kernel)
 
@@ -153,7 +153,7 @@ class _Rows:
             return T.if_(begin + n <= width, several([i]), rest)
 
         count, whole = ctx.sizes(ceildiv(self.width, n)), T.quotient(width, T.const(n))
-        return strided(ctx, count, one, several, ctx.choose(UNDERWAY), "int64", whole=whole)
+        return chunked(ctx, count, one, several, ctx.choose(UNDERWAY), "int64", whole=whole)
 
     def batched(self, n: int) -> bool:
         """Whether units can be loaded before any is stored: TVM has to write what fills them as a vector."""

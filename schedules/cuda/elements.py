@@ -21,7 +21,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import ACCESS, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, coordinates, strided
+from gscompile.schedules.cuda.launch import by_width, coordinates, chunked
 from gscompile.schedules.cuda.map import fill_cells, tests
 from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.loops import ravel
@@ -163,7 +163,7 @@ class _Cells:
         def kernel(narrow: bool) -> Stmt:
             count, whole = ctx.sizes(product(units)), T.quotient(extent, T.const(n)) if self.rest else None
             batch = several if in_flight > 1 else None
-            return strided(ctx, count, one, batch, in_flight, "int32" if narrow else "int64", whole=whole)
+            return chunked(ctx, count, one, batch, in_flight, "int32" if narrow else "int64", whole=whole)
 
         return by_width(ctx, units, kernel)
 

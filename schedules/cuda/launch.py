@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.choices import BLOCK
+from gscompile.schedules.cuda.choices import BLOCK, WALK
 from gscompile.schedules.cuda.numbers import RESIDENT_THREADS, THREADS_PER_BLOCK, most_blocks
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Context
@@ -155,6 +155,55 @@ def strided(
             known = [T.cast(dtype, x) for x in (blocks * T.const(block), count, *([] if whole is None else [whole]))]
             first = b * T.const(block, dtype) + t
             return T.if_(ctx.guard, T.registers("grid", known, lambda x: within(t, walk(first, x[0], x[1], x[-1]))))
+
+        return T.thread_binding("threadIdx.x", block, inner, "t", dtype)
+
+    return T.thread_binding("blockIdx.x", blocks, thread, "b", dtype)
+
+
+def chunked(
+    ctx: Context,
+    count: Expr,
+    one: Callable[[Expr], Stmt],
+    several: Callable[[list[Expr]], Stmt] | None,
+    in_flight: int,
+    dtype: str,
+    condition: Expr | None = None,
+    whole: Expr | None = None,
+) -> Stmt:
+    """A kernel for the numbers in ``[0, count)`` of which a block takes a chunk, each thread ``in_flight`` a block apart.
+
+    Of few numbers, which a GPU's threads can take at once, each thread takes one.
+
+    Args:
+        one, several, in_flight, dtype, condition, whole: as for :func:`strided`.
+    """
+    if ctx.choose(WALK) == "grid":
+        return strided(ctx, count, one, several, in_flight, dtype, condition, whole=whole)
+    block = ctx.choose(BLOCK)
+    few = count <= T.const(most_blocks(ctx.target) * THREADS_PER_BLOCK)
+    chunk = T.if_then_else(few, T.const(block), T.const(block * in_flight))
+    blocks = T.maximum(T.floordiv(count + (chunk - 1), chunk), T.const(1))
+
+    def walk(b: Expr, t: Expr, size: Expr, end: Expr, whole: Expr) -> Stmt:
+        begin = b * size
+
+        def each(k: Expr) -> Stmt:
+            number = begin + T.cast(dtype, k) * T.const(block, dtype) + t
+            return T.registers("i", [number], lambda i: T.if_(i[0] < end, one(i[0])))
+
+        rest = T.for_(T.quotient(size, T.const(block, dtype)), each, "k")
+        if several is None:
+            return rest
+        numbers = [begin + T.const(k * block, dtype) + t for k in range(in_flight)]
+        full = T.const(block * in_flight, dtype)
+        all_there = T.all_of([size == full, begin + full <= whole, condition])
+        return T.if_(all_there, T.registers("i", numbers, several), rest)
+
+    def thread(b: Expr) -> Stmt:
+        def inner(t: Expr) -> Stmt:
+            known = [T.cast(dtype, x) for x in (chunk, count, *([] if whole is None else [whole]))]
+            return T.if_(ctx.guard, T.registers("grid", known, lambda x: walk(b, t, x[0], x[1], x[-1])))
 
         return T.thread_binding("threadIdx.x", block, inner, "t", dtype)
 
