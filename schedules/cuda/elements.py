@@ -3,8 +3,11 @@
 That are as many as 16 bytes hold of the result and of each tensor of indices: 4 cells of float32 by int32, 2 by int64.  Only a
 single axis may end with fewer, which go one by one; where a row's extent is no multiple, neighbours would not be aligned, and
 where only a call tells, there is a kernel for either.  Indices that wrap around a size that only a call tells are left to
-``Cells``: such a division is a function, around whose call a thread of several cells spills registers.  A grid fills any GPU and
-walks over larger work, with :data:`UNDERWAY` cells of a thread underway.
+``Cells``: such a division is a function, around whose call a thread of several cells spills registers.  A block
+takes a chunk, with :data:`UNDERWAY` cells of a thread underway.
+
+A table whose columns are the cells' own, larger than the L2 cache, is gathered panel by panel: blocks that run at the same time
+read the same few columns, all rows of which the cache holds.  Else each element would come from memory with its sector.
 
 Per cell of float32 by int32: a quarter of a read, a read and a quarter of a store, instead of three accesses.
 """
@@ -20,9 +23,10 @@ from gscompile.ir.dims import Shape, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded
-from gscompile.schedules.cuda.choices import ACCESS, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, coordinates, chunked
+from gscompile.schedules.cuda.choices import ACCESS, ELEMENTS_BLOCK, UNDERWAY
+from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
 from gscompile.schedules.cuda.map import fill_cells, tests
+from gscompile.schedules.cuda.numbers import PANEL_BYTES, PANEL_CELLS, PANELLED_BYTES, SECTOR
 from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Checked, Context
@@ -58,7 +62,7 @@ def neighbours(nest: MapNest, ctx: Context) -> Stmt | None:
 
     def cells(access: int) -> int:
         """How many a thread takes at once, of accesses of at most so many bytes."""
-        most = min([MOST_CELLS, *(access // x for x in (nest.dtype.itemsize, *(a.nbytes for a in ahead)))])
+        most = min([MOST_CELLS, *(max(access // x, 1) for x in (nest.dtype.itemsize, *(a.nbytes for a in ahead)))])
         return max(math.gcd(most, extent) if isinstance(extent, int) and not one_axis else most, 1)
 
     if cells(int(ACCESS.default)) * max(a.each for a in ahead) < 2:
@@ -142,15 +146,21 @@ class _Cells:
     def kernels(self) -> Stmt:
         """The kernel, for numbers of 32 and of 64 bits."""
         nest, ctx, n = self.nest, self.ctx, self.n
-        units: Shape = (*nest.shape[:-1], ceildiv(nest.shape[-1], n))
+        whole_rows: Shape = (*nest.shape[:-1], ceildiv(nest.shape[-1], n))
+        panels = self.panels()
+        units: Shape = whole_rows if panels == 1 else (panels, *nest.shape[:-1], whole_rows[-1] // panels)
         extent, in_flight = ctx.sizes(nest.shape[-1]), max(1, ctx.choose(UNDERWAY) // n)
         element, test = nest.safe, tests(nest, ctx)
 
         def single(row: list[Expr], c: Expr) -> Stmt:
             return T.seq(T.store(nest.out, [*row, c], element([*row, c])), test([*row, c]))
 
-        def one(i: Expr) -> Stmt:
+        def unit(i: Expr) -> list[Expr]:
             u = coordinates(ctx, i, units)
+            return u if panels == 1 else [*u[1:-1], u[0] * units[-1] + u[-1]]
+
+        def one(i: Expr) -> Stmt:
+            u = unit(i)
             begin = u[-1] * n
             if not self.rest or n == 1:
                 return self.cells([u])
@@ -158,14 +168,39 @@ class _Cells:
             return T.if_(begin + n <= extent, self.cells([u]), rest)
 
         def several(numbers: list[Expr]) -> Stmt:
-            return self.cells([coordinates(ctx, i, units) for i in numbers])
+            return self.cells([unit(i) for i in numbers])
 
         def kernel(narrow: bool) -> Stmt:
             count, whole = ctx.sizes(product(units)), T.quotient(extent, T.const(n)) if self.rest else None
             batch = several if in_flight > 1 else None
-            return chunked(ctx, count, one, batch, in_flight, "int32" if narrow else "int64", whole=whole)
+            dtype, block = "int32" if narrow else "int64", ctx.choose(ELEMENTS_BLOCK)
+            return chunked(ctx, count, one, batch, in_flight, dtype, block, whole=whole)
 
         return by_width(ctx, units, kernel)
+
+    def panels(self) -> int:
+        """How many parts the rows of cells are cut into that are taken one after the other."""
+        shape, itemsize = self.nest.shape, self.nest.dtype.itemsize
+        tables = [bytes_of for buf, bytes_of in self.tables() if not any(buf.same_as(a.buf) for a in self.ahead)]
+        table, cells = max(tables, default=0), product(shape)
+        sector = SECTOR // itemsize  # cells that could use one
+        if table < PANELLED_BYTES or not isinstance(cells, int) or cells * itemsize * sector < 2 * table:
+            return 1
+        assert isinstance(shape[-1], int)
+        units = shape[-1] // self.n
+        fitting = (k for k in range(-(-table // PANEL_BYTES), units + 1) if units % k == 0)
+        panels = next(fitting, 1)
+        return panels if units // panels * self.n >= PANEL_CELLS else 1
+
+    def tables(self) -> list[tuple[Buffer, int]]:
+        """Tensors that cells read in their own columns and in rows that are found by an index, and their bytes."""
+        cell, found = some_cell(self.nest.shape), []
+        for buf, at in T.all_loads(self.nest.safe(cell)):
+            known = [n for x in T.extents(buf) if (n := T.constant_value(x)) is not None]
+            columns = len(at) > 1 and T.same_expr(at[-1], cell[-1])
+            if columns and len(known) == len(at) and any(T.all_loads(x) for x in at[:-1]):
+                found.append((buf, math.prod(known) * T.itemsize(buf)))
+        return found
 
     def cells(self, units: list[list[Expr]]) -> Stmt:
         """The cells of several units: all that is read for them before any is stored."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, product
 from gscompile.ir.tir import Expr, Stmt
-from gscompile.schedules.cuda.choices import BLOCK, WALK
+from gscompile.schedules.cuda.choices import BLOCK
 from gscompile.schedules.cuda.numbers import RESIDENT_THREADS, THREADS_PER_BLOCK, most_blocks
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Context
@@ -99,62 +99,51 @@ def launch(ctx: Context, count: Expr, body: Callable[[Expr], Stmt], dtype: str =
     return T.thread_binding("blockIdx.x", blocks, thread, "b", dtype)
 
 
-def resident(ctx: Context, body: Stmt) -> Stmt:
+def resident(block: int, body: Stmt) -> Stmt:
     """The body of a kernel of whose threads a multiprocessor need hold no more than :data:`RESIDENT_THREADS`."""
-    return T.resident(max(RESIDENT_THREADS // ctx.choose(BLOCK), 1), body)
+    return T.resident(max(RESIDENT_THREADS // block, 1), body)
 
 
 def strided(
     ctx: Context,
     count: Expr,
-    one: Callable[[Expr], Stmt],
-    several: Callable[[list[Expr]], Stmt] | None,
+    several: Callable[[list[Expr]], Stmt],
     in_flight: int,
     dtype: str,
-    condition: Expr | None = None,
-    blocks: Expr | None = None,
-    whole: Expr | None = None,
-    within: Callable[[Expr, Stmt], Stmt] = lambda t, walk: walk,
+    block: int,
+    blocks: Expr,
+    within: Callable[[Expr, Stmt], Stmt],
 ) -> Stmt:
-    """A kernel for the numbers in ``[0, count)`` whose grid is no larger than a GPU, and walks over them.
+    """A kernel for the numbers in ``[0, count)`` whose grid has so many blocks at most, and walks over them.
 
     Args:
-        one: what is done for a number.
-        several: the same for so many numbers at once, which lie a grid apart; None for no such way.
-        in_flight: how many these are.
+        several: what is done for one number, or for ``in_flight`` of them at once, which lie a grid apart.
         dtype: of the numbers.
-        condition: under which ``several`` may be called, and anything but reports be done; None for always.
-        blocks: at most; None for what fills a GPU.
-        whole: how many numbers ``several`` may be called for, the first ones; None for all.
+        block: threads of a block.
         within: (the thread's number in its block, its walk) -> what the thread does, all of its block together.
     """
-    block = ctx.choose(BLOCK)
-    most = T.const(most_blocks(ctx.target) * THREADS_PER_BLOCK // block) if blocks is None else blocks
-    blocks = T.maximum(T.minimum(T.floordiv(count + (block - 1), T.const(block)), most), T.const(1))
+    blocks = T.maximum(T.minimum(T.floordiv(count + (block - 1), T.const(block)), blocks), T.const(1))
 
-    def walk(first: Expr, grid: Expr, end: Expr, whole: Expr) -> Stmt:
+    def walk(first: Expr, grid: Expr, end: Expr) -> Stmt:
         def step(s: Expr) -> Stmt:
             begin = T.cast(dtype, s) * (grid * in_flight)
 
             def each(k: Expr) -> Stmt:
                 number = begin + grid * T.cast(dtype, k) + first
-                return T.registers("i", [number], lambda i: T.if_(i[0] < end, one(i[0])))
+                return T.registers("i", [number], lambda i: T.if_(i[0] < end, several(i)))
 
             rest = T.for_(in_flight, each, "k")
-            if several is None:
-                return rest
             numbers = [begin + grid * k + first for k in range(in_flight)]
-            all_there = T.all_of([begin + grid * in_flight <= whole, condition])
-            return T.if_(all_there, T.registers("i", numbers, several), rest)
+            return T.if_(begin + grid * in_flight <= end, T.registers("i", numbers, several), rest)
 
         several_steps = T.quotient(end + (grid * in_flight - 1), grid * in_flight)
         return T.for_(T.if_then_else(end <= grid * in_flight, T.const(1, dtype), several_steps), step, "step")
 
     def thread(b: Expr) -> Stmt:
         def inner(t: Expr) -> Stmt:
-            known = [T.cast(dtype, x) for x in (blocks * T.const(block), count, *([] if whole is None else [whole]))]
+            known = [T.cast(dtype, x) for x in (blocks * T.const(block), count)]
             first = b * T.const(block, dtype) + t
-            return T.if_(ctx.guard, T.registers("grid", known, lambda x: within(t, walk(first, x[0], x[1], x[-1]))))
+            return T.if_(ctx.guard, T.registers("grid", known, lambda x: within(t, walk(first, *x))))
 
         return T.thread_binding("threadIdx.x", block, inner, "t", dtype)
 
@@ -168,6 +157,7 @@ def chunked(
     several: Callable[[list[Expr]], Stmt] | None,
     in_flight: int,
     dtype: str,
+    block: int,
     condition: Expr | None = None,
     whole: Expr | None = None,
 ) -> Stmt:
@@ -176,11 +166,14 @@ def chunked(
     Of few numbers, which a GPU's threads can take at once, each thread takes one.
 
     Args:
-        one, several, in_flight, dtype, condition, whole: as for :func:`strided`.
+        one: what is done for a number.
+        several: what is done for so many numbers at once; None for no such way.
+        in_flight: how many these are.
+        dtype: of the numbers.
+        block: threads of a block.
+        condition: under which ``several`` may be called, and anything but reports be done; None for always.
+        whole: how many numbers ``several`` may be called for, the first ones; None for all.
     """
-    if ctx.choose(WALK) == "grid":
-        return strided(ctx, count, one, several, in_flight, dtype, condition, whole=whole)
-    block = ctx.choose(BLOCK)
     few = count <= T.const(most_blocks(ctx.target) * THREADS_PER_BLOCK)
     chunk = T.if_then_else(few, T.const(block), T.const(block * in_flight))
     blocks = T.maximum(T.floordiv(count + (chunk - 1), chunk), T.const(1))

@@ -161,7 +161,7 @@ class LongRuns:
 
                 # ptxas would spill some where it is not told how many threads are resident
                 body = T.registers("known", [piece, long, looking, share, more], known)
-                return T.if_(ctx.guard, resident(ctx, body))
+                return T.if_(ctx.guard, resident(self.block, body))
 
             return T.thread_binding("threadIdx.x", self.block, inner, "t")
 

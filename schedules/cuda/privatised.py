@@ -25,7 +25,7 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded, test
-from gscompile.schedules.cuda.choices import BLOCK, PER_CELL, UNDERWAY
+from gscompile.schedules.cuda.choices import PER_CELL, PRIVATE_BLOCK, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, coordinates, resident, strided
 from gscompile.schedules.cuda.numbers import POINTS_PER_CELL, PRIVATE_BYTES, resident_blocks
 from gscompile.schedules.cuda.points import (
@@ -175,9 +175,9 @@ class _Private(AtomicScatter):
             read = T.registers("cell", places, lambda x: T.lets("v", values, lambda v: combine(x, v)))
             return T.seq(*tests, read)
 
-        def within(t: Expr, walk: Stmt) -> Stmt:
-            block = ctx.choose(BLOCK)
+        block = ctx.choose(PRIVATE_BLOCK)
 
+        def within(t: Expr, walk: Stmt) -> Stmt:
             def each(body: Callable[[Expr], Stmt]) -> Stmt:
                 """A body for each cell, neighbours by neighbours."""
 
@@ -205,12 +205,10 @@ class _Private(AtomicScatter):
             )
             # extremes of float64 look at a cell first, for which ptxas would spill rather than give up a block
             looks = cells.dtype.is_float and cells.dtype.bits == 64 and cells.op in ("min", "max")
-            return resident(ctx, body) if looks else body
+            return resident(block, body) if looks else body
 
         most = T.minimum(T.const(resident_blocks(ctx.target)), enough)
-        return strided(
-            ctx, points, lambda i: several([i]), several, ctx.choose(UNDERWAY), dtype, blocks=most, within=within
-        )
+        return strided(ctx, points, several, ctx.choose(UNDERWAY), dtype, block, most, within)
 
 
 def _bits(value: float, dtype: DType) -> int:

@@ -146,7 +146,7 @@ def serial(nest: ReduceNest, ctx: Context) -> Stmt:
 
     def thread(c: list[Expr], _: Expr) -> Stmt:
         fold = fold_serially(nest, ctx, c)
-        return resident(ctx, fold) if narrow else fold
+        return resident(ctx.choose(BLOCK), fold) if narrow else fold
 
     return over(ctx, nest.shape, thread)
 

@@ -26,7 +26,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import atomic, atomic_name, in_order
 from gscompile.schedules.cuda.check import checked, guarded
-from gscompile.schedules.cuda.choices import STRETCH, UNDERWAY
+from gscompile.schedules.cuda.choices import BLOCK, STRETCH, UNDERWAY
 from gscompile.schedules.cuda.groups import WARP, Group, groups
 from gscompile.schedules.cuda.launch import by_width, resident
 from gscompile.schedules.cuda.matched import read_ahead
@@ -155,7 +155,7 @@ def segments(
                 T.registers("stretch", [number[0] * (parts * each), parts], lambda x: stretch(x[0], x[1])),
                 T.if_(goes_on, last),
             )
-            return resident(ctx, body)
+            return resident(ctx.choose(BLOCK), body)
 
         many, few = (T.quotient(count + (length - 1), T.const(length)) for length in (each * most, each))
         return groups(ctx, T.select(parts > 1, many, few), WARP, warp)

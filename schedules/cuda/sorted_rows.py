@@ -21,7 +21,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import PLAIN, atomic_name
 from gscompile.schedules.cuda.check import checked, guarded
-from gscompile.schedules.cuda.choices import STRETCH
+from gscompile.schedules.cuda.choices import BLOCK, STRETCH
 from gscompile.schedules.cuda.launch import over, resident
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.scatter import AtomicScatter
@@ -76,7 +76,7 @@ class _Stretches(RowsAdded):
     def statement(self) -> Stmt:
         length = max(self.run, self.ctx.choose(STRETCH))
         box, rows = self.box(length)
-        return over(self.ctx, box, lambda c, i: resident(self.ctx, self.stretch(c, i, rows, length)))
+        return over(self.ctx, box, lambda c, i: resident(self.ctx.choose(BLOCK), self.stretch(c, i, rows, length)))
 
     def stretch(self, c: list[Expr], number: Expr, rows: Expr, length: int) -> Stmt:
         """What a thread does for up to so many rows that follow each other."""
