@@ -23,7 +23,7 @@ from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import AS_DEVICE, Runner
 from gscompile.schedules.cuda.atomics import PLAIN
-from gscompile.schedules.cuda.check import KEEP
+from gscompile.schedules.cuda.check import FOUND, KEEP, plainly_found
 from gscompile.schedules.cuda.vectors import STREAM
 
 
@@ -93,10 +93,12 @@ def emulate(
     return build(graph, target, rules=rules, deterministic=deterministic, check=check)
 
 
-def _plain(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
+def _plain(name: str, buf: Any, at: list[Any], value: Any, *more: Any) -> Stmt:
     """What a device function does when no other thread runs: an atomic operation, a store past the caches, or a record kept."""
     if name.startswith(STREAM):
         return T.store_vector(buf, at[-1], T.reinterpreted(value))
+    if name.startswith(FOUND):
+        return plainly_found(name, buf, value, *more)
     if name.startswith(KEEP):
         record, _ = T.addressed(value)
         numbers = [T.const(k) for k in range(int(name.removeprefix(KEEP)))]

@@ -30,7 +30,7 @@ from gscompile.ir.bounds import When
 from gscompile.ir.coords import Coords, Sizes
 from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, from_json, product, to_json, total
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, status_failed
+from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, Record, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
 from gscompile.ir.ops.elementwise import cast, constant
 from gscompile.ir.ops.reduce import SegmentReduce
@@ -253,6 +253,7 @@ class Lowering:
         length = status.kept_length(checks, len(graph.symbols)) if keeps else status.length(checks)
         self.status = self.parameter("status", (length,), DTYPES["int64"])
         self.kept = self.parameter("kept", (length,), DTYPES["int64"]) if keeps else None
+        self.record = self.at_once(checks)
         pointer = T.pointer("workspace", "uint8")
         self.params.append(pointer)
         self.workspace = Workspace(self.sizes, pointer)
@@ -275,6 +276,19 @@ class Lowering:
         self.work: Dim = 0
         self.launches = 0
         self.body: list[Stmt] = []
+
+    def at_once(self, checks: int) -> Record | None:
+        """The record in which kernels say at once which index is out of range; None where what comes after them has to ask.
+
+        All indices are tested by kernels that read them anyway, and nothing is changed that a call must not change if it fails.
+        """
+        joined = self.target.joins_checks and all(
+            id(v) in self.plan.joined for v in (*self.plan.early, *self.plan.late)
+        )
+        if self.kept is None or not checks or not joined or self.plan.in_place:
+            return None
+        call = T.if_then_else(self.threads < 0, -self.threads, self.threads)
+        return Record(self.kept, call, checks, tuple(self.sizes.variables[n] for n in self.graph.symbols))
 
     def parameter(self, name: str, shape: Shape, dtype: DType) -> Buffer:
         """An address parameter, seen as a buffer."""
@@ -306,7 +320,9 @@ class Lowering:
             self.emit(check)
         if self.target.host_guards:
             stmt = T.if_(self.context.guard, stmt)
-        elif check is not None or isinstance(nest, CheckNest):  # nothing that comes before a check has to ask
+        elif self.record is None and (
+            check is not None or isinstance(nest, CheckNest)
+        ):  # nothing before a check has to ask
             self.context = replace(self.context, guard=T.not_(status_failed(self.status)))
         self.body.append(stmt)
         if not isinstance(nest, CheckNest):
@@ -360,6 +376,7 @@ class Lowering:
             slot,
             self.place(slot),
             in_memory=id(index) in self.buffers and a.map.vector_axis in (None, len(index.shape) - 1),
+            record=self.record,
         )
         self.check_nests.append(nest)
         self.check_of[id(value)] = nest
@@ -374,9 +391,9 @@ class Lowering:
 
     def word(self, nest: str) -> tuple[Buffer, Expr] | None:
         """A number that is 0 when a nest's kernels begin: where a check will have the index that it has found."""
-        if self.target.host_guards or self.words.setdefault(nest, len(self.words)) >= len(
-            self.plan.early + self.plan.late
-        ):
+        if self.target.host_guards or self.record is not None:
+            return None
+        if self.words.setdefault(nest, len(self.words)) >= len(self.plan.early + self.plan.late):
             return None
         return self.status, status.value(self.place(self.words[nest]))
 
@@ -574,7 +591,9 @@ class Lowering:
         call: Callable[[Stmt], Stmt] = lambda stmt: stmt  # noqa: E731
         if self.target.in_parts and (len(self.body) > NESTS or self.sizes.named):
             call, declared = parts.call, []
-        if end is None or not self.by_runner:
+        if self.record is not None:
+            stmts = [*declared, T.if_(self.threads != 0, T.seq(*map(call, self.body)))]
+        elif end is None or not self.by_runner:
             stmts = [*declared, *(call(s) for s in (begin, *self.body, end) if s is not None)]
         else:
             body = T.seq(*map(call, self.body))
@@ -622,7 +641,8 @@ class Lowering:
 
     def epilogue(self) -> Stmt | None:
         """What makes the status say all that it has to, where checks only note positions; see :func:`lower`."""
-        return self.target.named(self.check_nests, self.context, self.kept) if self.check_nests else None
+        ask = self.check_nests and self.record is None
+        return self.target.named(self.check_nests, self.context, self.kept) if ask else None
 
 
 def _joint(value: Value) -> Hashable:
@@ -655,8 +675,10 @@ def lower(
         explorer: finds what they leave open.
         by_runner: the function is called by a :class:`gscompile.runtime.devices.Runner`.  On a GPU that hands it a status of
             zeros, and calls it again with 0 threads where some check has failed, which runs no nest, but has the status say
-            where, and what stands there.  With -1 threads a call does both, and puts what the status says in ``kept`` if nothing
-            is there.  A function for others does both by itself, which takes two more kernels.
+            where, and what stands there.  With fewer than 0 threads a call does both, and puts what the status says in ``kept``
+            if nothing is there.  Where it can, it puts that there at once, as :class:`gscompile.ir.nests.Record` says: the
+            call's number is that of threads, without its sign.  A function for others does both by itself, which takes two
+            more kernels.
 
     Raises:
         ArgumentError: a choice was given that is none.

@@ -98,6 +98,7 @@ typedef struct GsLoaded {
     void **functions;
     GsAddress *constants;
     GsAddress kept; /* what the first call has found that did not wait: a status record and the sizes; 0 without checks */
+    _Atomic int64_t calls; /* how many there were that did not wait: each has a number */
     struct GsLoaded *following;
 } GsLoaded;
 
@@ -379,12 +380,12 @@ static int gs_run_here(const GsGraph *g, const GsDevice *d, const GsLoaded *l, c
     for (int k = 0; k < g->inputs + g->outputs; ++k)
         *arg++ = (GsAny){arrays[k].at == NULL ? 0 : GS_POINTER, 0, {arrays[k].at}};
     *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)scratch}};
-    *arg++ = (GsAny){kept == 0 ? 0 : GS_POINTER, 0, {.number = (int64_t)kept}};
+    *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)(kept == 0 ? scratch : kept)}}; /* what waits reads the status */
     *arg++ = (GsAny){GS_POINTER, 0, {.number = (int64_t)scratch + status_bytes}};
     for (int k = 0; k < g->sizes; ++k)
         *arg++ = (GsAny){GS_INT, 0, {.number = size[k]}};
     GsAny *threads = arg++;
-    *threads = (GsAny){GS_INT, 0, {.number = kept == 0 ? 1 : -1}};
+    *threads = (GsAny){GS_INT, 0, {.number = kept == 0 ? 1 : -1 - atomic_fetch_add(&((GsLoaded *)l)->calls, 1)}};
     *arg++ = (GsAny){GS_INT, 0, {.number = flags}};
     int cleared = g->checks == 0 ? 0 : gs_driver.clear(scratch, 0, (size_t)status_bytes, stream);
     if (cleared != 0)

@@ -192,6 +192,23 @@ class Asked(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """What outlives a call on a GPU, in which the thread that finds an index out of range says at once which it is.
+
+    Attributes:
+        kept: the record; it is laid out as a status, with the symbolic sizes after it, but its first number is the call's.
+        call: the number of the call, which is not 0.
+        checks: how many checks it has room for.
+        sizes: the symbolic sizes.
+    """
+
+    kept: Buffer
+    call: Expr
+    checks: int
+    sizes: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckNest(Nest):
     """Find the first index that is not ``valid`` and record it in ``status``.
 
@@ -206,6 +223,7 @@ class CheckNest(Nest):
         value: the index value at a position of the index tensor.
         asked: what the statement is to find out.
         in_memory: the index tensor is in memory, each vector's components side by side: a row-major position leads to one.
+        record: where a GPU's threads say what they have found; None where they note it in ``status``.
     """
 
     name: str
@@ -221,6 +239,7 @@ class CheckNest(Nest):
     place: Expr
     asked: Asked = Asked.ALL
     in_memory: bool = False
+    record: Record | None = None
 
     @property
     def work(self) -> Dim:

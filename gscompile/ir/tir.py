@@ -1358,11 +1358,10 @@ def launches(s: Stmt) -> int:
     return launches(s.body) if isinstance(s, tirx.AttrStmt) else 0
 
 
-def serial_device(
-    func: PrimFunc, atomic: Callable[[str, Buffer, list[Expr], Expr], Stmt], backward: bool = False
-) -> PrimFunc:
-    """A cuda function as one that runs on the CPU: thread bindings as serial loops, device calls as ``atomic`` says.
+def serial_device(func: PrimFunc, plain: Callable[..., Stmt], backward: bool = False) -> PrimFunc:
+    """A cuda function as one that runs on the CPU: thread bindings as serial loops.
 
+    ``plain``: (name of a device function, buffer, coordinates, further arguments) -> what it does.
     ``backward``: blocks and threads are taken from the last to the first.
     """
 
@@ -1383,8 +1382,8 @@ def serial_device(
             value = tirx.const(1, "int32") if s.attr_key == "device_type" else s.value
             return tirx.AttrStmt(s.node, s.attr_key, value, visit(s.body))
         if isinstance(s, tirx.Evaluate) and isinstance(s.value, ir.Call) and s.value.op.name == DEVICE_CALL:
-            name, address, value, _ = s.value.args
-            return atomic(str(name.value), *addressed(address), value)
+            name, address, *values, _ = s.value.args
+            return plain(str(name.value), *addressed(address), *values)
         return s
 
     return func.with_body(visit(func.body))

@@ -19,11 +19,12 @@ typedef struct {
     int (*to_host)(void *to, uint64_t from, size_t bytes, void *stream);
     int (*clear)(uint64_t at, unsigned char value, size_t bytes, void *stream);
     int (*synchronize)(void *stream);
+    int64_t calls; /* twice those of the function so far, and one less: the slow path's numbers are even */
 } Gpu;
 
 /* Where the calls of one signature run, each after the other: launches hold the GIL, and who waits for a record has one of its own. */
 typedef struct GpuPlace {
-    const Gpu *gpu;
+    Gpu *gpu;
     void *stream, *context;
     uintptr_t status, kept, scratch;
     int64_t *found;       /* on the host; NULL where calls do not wait for their checks */
@@ -48,13 +49,15 @@ static Gpu *new_gpu(PyObject *addresses) {
     Gpu *gpu = PyMem_Malloc(sizeof(Gpu));
     if (gpu == NULL)
         PyErr_NoMemory();
-    else
+    else {
         memcpy(gpu, at, sizeof at);
+        gpu->calls = -1;
+    }
     return gpu;
 }
 
 /* From (stream, context, status, kept, scratch, found, kept_bytes, owner); NULL with an exception. */
-static GpuPlace *new_place(const Gpu *gpu, PyObject *parts) {
+static GpuPlace *new_place(Gpu *gpu, PyObject *parts) {
     unsigned long long stream, context, status, kept, scratch, found;
     Py_ssize_t bytes;
     PyObject *owner;
@@ -128,7 +131,7 @@ static int run_on_gpu(const Kernel *kernel, const Signature *s, const View *view
     uintptr_t own[] = {place->status, place->kept, place->scratch};
     for (int k = 0; k < 3; ++k)
         arguments[s->inputs + 1 + k].value.pointer = own[k];
-    arguments[s->count - 2].value.integer = place->kept == 0 ? 1 : -1;
+    arguments[s->count - 2].value.integer = place->kept == 0 ? 1 : -(place->gpu->calls += 2); /* the call's number */
     arguments[s->count - 1].value.integer = taken;
     if (gpu->context(&context) != 0 || (context != place->context && gpu->push(place->context) != 0))
         return 0;

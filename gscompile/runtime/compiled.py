@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from keyword import iskeyword
 from typing import Any, TypeAlias, cast
 
@@ -96,6 +97,7 @@ class CompiledFunction:
         self._constants = constants
         self._explain = explain
         self._status = _ThreadStatus(interface.status_length)
+        self._call_numbers = count(2, 2)  # of calls on a GPU; the fast path's are odd
         self._device_constants: dict[Device, list[View]] = {}
         # a call runs on the CPU and needs no constants
         self._plain = runner is HOST and not constants
@@ -204,7 +206,7 @@ class CompiledFunction:
                 *((ctypes.c_void_p(kept),) if on_device is not None else ()),
                 ctypes.c_void_p(workspace),
                 *extents.numbers,
-                -1 if kept else get_num_threads(),
+                -next(self._call_numbers) if kept else get_num_threads(),
                 call.in_place,
             )
 

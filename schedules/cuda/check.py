@@ -1,8 +1,10 @@
 """Index checks on cuda: no assertion that would kill the context, just a record that the host reads after the call.
 
 The thread that reads an index tests it, and reports one that is out of range; a kernel that does so needs no check before it.
-The record begins as zeros, for which the caller sees: a position is kept as what it lacks to ``NOWHERE``, so that the smallest
-one is the largest number.  Only where the host finds that some check has failed, it asks for what stands there: :func:`named`.
+Where nothing in the call has to ask what was found, it says that in the record that outlives the call, at once: :func:`found`.
+
+Else the status begins as zeros, for which the caller sees: a position is kept as what it lacks to ``NOWHERE``, so that the
+smallest one is the largest number.  A last kernel of one thread says what stands there: :func:`named`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import replace
 
 from gscompile.ir import status
 from gscompile.ir import tir as T
-from gscompile.ir.nests import CheckNest, Nest, status_failed
+from gscompile.ir.nests import CheckNest, Nest, Record, status_failed
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import atomic
 from gscompile.schedules.cuda.launch import over
@@ -31,13 +33,72 @@ def test(check: CheckNest | None, grid: list[Expr], ctx: Context) -> Stmt | None
         return None
     at, steps = T.const(status.position(check.slot)), []
     for k in range(check.components):
-        flat = ravel(check.position(grid, k), check.index, ctx.sizes)
-        found = T.seq(
-            atomic("max", check.status, [at], T.const(status.NOWHERE) - T.hidden(flat)),
+        place = check.position(grid, k)
+        flat = T.hidden(ravel(place, check.index, ctx.sizes))
+        report = T.seq(
+            atomic("max", check.status, [at], T.const(status.NOWHERE) - flat),
             atomic("max", check.status, [T.const(status.FAILED)], T.const(1)),
         )
-        steps.append(T.if_(T.not_(check.valid(grid, k)), found))
+        if check.record is not None:
+            report = found(check.record, check.slot, flat, check.value(place))
+        steps.append(T.if_(T.not_(check.valid(grid, k)), report))
     return T.seq(*steps)
+
+
+FOUND = "gs_found"
+"""What the name of the device function begins with that says which index is out of range; the numbers of the check, of all checks
+and of sizes follow."""
+
+LOCKED = 1 << 62
+"""What a thread adds to a record's first number while it changes the others."""
+
+
+def found(record: Record, slot: int, position: Expr, value: Expr) -> Stmt:
+    """Say in a record that a check has found something, unless it says that of an earlier call, or of an earlier position."""
+    name, at = f"{FOUND}_{slot}_{record.checks}_{len(record.sizes)}", status.position(slot)
+    sizes = "".join(f", long long s{k}" for k in range(len(record.sizes)))
+    first = [f"r[{status.position(k)}] = {status.NOWHERE}ll; r[{status.value(k)}] = 0;" for k in range(record.checks)]
+    first += [f"r[{status.length(record.checks) + k}] = s{k};" for k in range(len(record.sizes))]
+    source = (
+        f"__device__ __forceinline__ void {name}(int64_t* kept, long long at, long long value, long long call{sizes}) {{\n"
+        f"  unsigned long long* state = (unsigned long long*)kept;\n"
+        f"  volatile int64_t* r = kept;\n"
+        f"  const unsigned long long locked = {LOCKED}ull, mine = call;\n"
+        f"  for (;;) {{\n"
+        f"    unsigned long long seen = *(volatile unsigned long long*)state;\n"
+        f"    if ((seen & ~locked) != 0 && (seen & ~locked) != mine) return;\n"
+        f"    if (seen == mine && r[{at}] <= at) return;\n"
+        f"    if ((seen & locked) || atomicCAS(state, seen, mine | locked) != seen) continue;\n"
+        f"    __threadfence();\n"
+        f"    if (seen == 0) {{ {' '.join(first)} }}\n"
+        f"    if (at < r[{at}]) {{ r[{at}] = at; r[{at + 1}] = value; }}\n"
+        f"    __threadfence();\n"
+        f"    atomicExch(state, mine);\n"
+        f"    return;\n"
+        f"  }}\n"
+        f"}}\n"
+    )
+    address = T.address_of(record.kept, T.const(status.FAILED))
+    return T.evaluate(T.device_call(name, address, position, value, record.call, *record.sizes, source=source))
+
+
+def plainly_found(name: str, kept: Buffer, at: Expr, value: Expr, call: Expr, *sizes: Expr) -> Stmt:
+    """What that device function does where no other thread runs."""
+    slot, checks, _ = map(int, name.removeprefix(f"{FOUND}_").split("_"))
+
+    def put(k: int, x: Expr) -> Stmt:
+        return T.store(kept, [T.const(k)], x)
+
+    places = [put(status.position(k), T.const(status.NOWHERE)) for k in range(checks)]
+    values = [put(status.value(k), T.const(0)) for k in range(checks)]
+    others = [put(status.length(checks) + k, size) for k, size in enumerate(sizes)]
+    state = T.load(kept, T.const(status.FAILED))
+    position = status.position(slot)
+    sooner = T.all_of([state == call, at < T.load(kept, T.const(position))])
+    return T.seq(
+        T.if_(state == 0, T.seq(*places, *values, *others, put(status.FAILED, call))),
+        T.if_(sooner, T.seq(put(position, at), put(position + 1, value))),
+    )
 
 
 def if_valid(check: CheckNest | None, grid: list[Expr], ctx: Context, stmt: Stmt) -> Stmt:
@@ -60,7 +121,7 @@ def guarded(ctx: Context, nest: Nest) -> Context:
     works in place its own has been, and has to have found nothing.
     """
     check = nest.check
-    if check is None:
+    if check is None or check.record is not None:
         return ctx
     conditions = [_nothing(check, s) for s in range(check.slot)]
     if nest.in_place is not None:

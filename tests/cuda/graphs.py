@@ -83,7 +83,7 @@ class ModuleOnCpu(Module):
                 ctypes.c_void_p(kept_at),
                 ctypes.c_void_p(scratch),
                 *extents.numbers,
-                get_num_threads() if outlives is None else -1,
+                get_num_threads() if outlives is None else -next(self._call_numbers),
                 call.in_place,
             )
             device.raise_error()
