@@ -110,12 +110,13 @@ def host_costs(device: Device) -> dict[str, float]:
     w = next(w for w in ROWS if w.name == TINY)
     arrays = w.arrays()
     given = {k: device.put(x) for k, x in arrays.items()}
-    checked, unchecked = (device.compile(w.builder(arrays, bounds=bounds), "deferred") for bounds in ("wrap", "trust"))
-    out = checked(**given)
+    deferred, sync = (device.compile(w.builder(arrays), check) for check in ("deferred", "sync"))
+    out = deferred(**given)
     calls = {
-        "call": lambda: checked(*given.values(), out=out),
-        "call, bound": checked.bind(**given),
-        "call, bound, trust": unchecked.bind(**given),
+        "call": lambda: deferred(*given.values()),
+        "call, out": lambda: deferred(*given.values(), out=out),
+        "call, bound": deferred.bind(**given),
+        "call, bound, sync": sync.bind(**given),
         "torch": lambda: given["x"].index_select(0, given["i"]),
     }
 

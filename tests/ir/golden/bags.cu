@@ -1,13 +1,22 @@
-__device__ __forceinline__ void gs_keep5(int64_t* kept, int64_t* record) {
-  if (atomicCAS((unsigned long long*)kept, 0ull, 1ull) == 0)
-    for (int k = 1; k < 5; ++k) kept[k] = record[k];
+__device__ __forceinline__ void gs_found_0_1_2(int64_t* kept, long long at, long long value, long long call, long long s0, long long s1) {
+  unsigned long long* state = (unsigned long long*)kept;
+  volatile int64_t* r = kept;
+  const unsigned long long locked = 4611686018427387904ull, mine = call;
+  for (;;) {
+    unsigned long long seen = *(volatile unsigned long long*)state;
+    if ((seen & ~locked) != 0 && (seen & ~locked) != mine) return;
+    if (seen == mine && r[1] <= at) return;
+    if ((seen & locked) || atomicCAS(state, seen, mine | locked) != seen) continue;
+    __threadfence();
+    if (seen == 0) { r[1] = 9223372036854775807ll; r[2] = 0; r[3] = s0; r[4] = s1; }
+    if (at < r[1]) { r[1] = at; r[2] = value; }
+    __threadfence();
+    atomicExch(state, mine);
+    return;
+  }
 }
 
-__device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
-  atomicMax((long long*)p, v);
-}
-
-extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restrict__ i_ptr, float* __restrict__ out0_sum_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, float* __restrict__ out0_sum_3_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n, int64_t threads) {
   if (((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < k) {
     alignas(16) int64_t mine_ptr[1];
     alignas(16) int64_t got_ptr[4];
@@ -43,8 +52,13 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
           condval_2 = mine_ptr[0];
         }
         if ((condval_1 < (int64_t)0) || (n <= condval_2)) {
-          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - ((((((((int64_t)blockIdx.x) * (int64_t)160) + (rows * (int64_t)32)) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)20)) + end0) + (((int64_t)threadIdx.x) & (int64_t)31)) ^ (int64_t)0)));
-          gs_atomic_max_int64((&(status_ptr[0])), 1);
+          int64_t condval_3;
+          if (threads < (int64_t)0) {
+            condval_3 = (threads * (int64_t)-1);
+          } else {
+            condval_3 = threads;
+          }
+          gs_found_0_1_2((&(kept_ptr[0])), ((((((((int64_t)blockIdx.x) * (int64_t)160) + (rows * (int64_t)32)) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)20)) + end0) + (((int64_t)threadIdx.x) & (int64_t)31)) ^ (int64_t)0), mine_ptr[0], condval_3, k, n);
         }
       }
       for (int64_t s = (int64_t)0; s < ((min(((end1 - end0) - (rows * (int64_t)32)), (int64_t)32) + (int64_t)7) >> (int64_t)3); ++s) {
@@ -52,32 +66,26 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         got_ptr[1] = __shfl_sync((uint)4294967295, mine_ptr[0], (((((int)s) * 8) + ((((int)((int64_t)threadIdx.x)) & 31) >> 4)) + 2), 32);
         got_ptr[2] = __shfl_sync((uint)4294967295, mine_ptr[0], (((((int)s) * 8) + ((((int)((int64_t)threadIdx.x)) & 31) >> 4)) + 4), 32);
         got_ptr[3] = __shfl_sync((uint)4294967295, mine_ptr[0], (((((int)s) * 8) + ((((int)((int64_t)threadIdx.x)) & 31) >> 4)) + 6), 32);
-        int64_t condval_3;
-        if (got_ptr[0] < (int64_t)0) {
-          condval_3 = (got_ptr[0] + n);
-        } else {
-          condval_3 = got_ptr[0];
-        }
         int64_t condval_4;
         if (got_ptr[0] < (int64_t)0) {
           condval_4 = (got_ptr[0] + n);
         } else {
           condval_4 = got_ptr[0];
         }
-        if (((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) < end1) && ((int64_t)0 <= condval_3)) && (condval_4 < n)) {
-          int64_t condval_5;
-          if (got_ptr[0] < (int64_t)0) {
-            condval_5 = (got_ptr[0] + n);
-          } else {
-            condval_5 = got_ptr[0];
-          }
-          *(float4*)(values_ptr + (int64_t)0) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_5 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
-        }
-        int64_t condval_6;
-        if (got_ptr[1] < (int64_t)0) {
-          condval_6 = (got_ptr[1] + n);
+        int64_t condval_5;
+        if (got_ptr[0] < (int64_t)0) {
+          condval_5 = (got_ptr[0] + n);
         } else {
-          condval_6 = got_ptr[1];
+          condval_5 = got_ptr[0];
+        }
+        if (((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) < end1) && ((int64_t)0 <= condval_4)) && (condval_5 < n)) {
+          int64_t condval_6;
+          if (got_ptr[0] < (int64_t)0) {
+            condval_6 = (got_ptr[0] + n);
+          } else {
+            condval_6 = got_ptr[0];
+          }
+          *(float4*)(values_ptr + (int64_t)0) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_6 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
         }
         int64_t condval_7;
         if (got_ptr[1] < (int64_t)0) {
@@ -85,20 +93,20 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         } else {
           condval_7 = got_ptr[1];
         }
-        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)2) < end1) && ((int64_t)0 <= condval_6)) && (condval_7 < n)) {
-          int64_t condval_8;
-          if (got_ptr[1] < (int64_t)0) {
-            condval_8 = (got_ptr[1] + n);
-          } else {
-            condval_8 = got_ptr[1];
-          }
-          *(float4*)(values_ptr + (int64_t)4) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_8 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
-        }
-        int64_t condval_9;
-        if (got_ptr[2] < (int64_t)0) {
-          condval_9 = (got_ptr[2] + n);
+        int64_t condval_8;
+        if (got_ptr[1] < (int64_t)0) {
+          condval_8 = (got_ptr[1] + n);
         } else {
-          condval_9 = got_ptr[2];
+          condval_8 = got_ptr[1];
+        }
+        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)2) < end1) && ((int64_t)0 <= condval_7)) && (condval_8 < n)) {
+          int64_t condval_9;
+          if (got_ptr[1] < (int64_t)0) {
+            condval_9 = (got_ptr[1] + n);
+          } else {
+            condval_9 = got_ptr[1];
+          }
+          *(float4*)(values_ptr + (int64_t)4) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_9 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
         }
         int64_t condval_10;
         if (got_ptr[2] < (int64_t)0) {
@@ -106,20 +114,20 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         } else {
           condval_10 = got_ptr[2];
         }
-        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)4) < end1) && ((int64_t)0 <= condval_9)) && (condval_10 < n)) {
-          int64_t condval_11;
-          if (got_ptr[2] < (int64_t)0) {
-            condval_11 = (got_ptr[2] + n);
-          } else {
-            condval_11 = got_ptr[2];
-          }
-          *(float4*)(values_ptr + (int64_t)8) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_11 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
-        }
-        int64_t condval_12;
-        if (got_ptr[3] < (int64_t)0) {
-          condval_12 = (got_ptr[3] + n);
+        int64_t condval_11;
+        if (got_ptr[2] < (int64_t)0) {
+          condval_11 = (got_ptr[2] + n);
         } else {
-          condval_12 = got_ptr[3];
+          condval_11 = got_ptr[2];
+        }
+        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)4) < end1) && ((int64_t)0 <= condval_10)) && (condval_11 < n)) {
+          int64_t condval_12;
+          if (got_ptr[2] < (int64_t)0) {
+            condval_12 = (got_ptr[2] + n);
+          } else {
+            condval_12 = got_ptr[2];
+          }
+          *(float4*)(values_ptr + (int64_t)8) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
         }
         int64_t condval_13;
         if (got_ptr[3] < (int64_t)0) {
@@ -127,20 +135,20 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         } else {
           condval_13 = got_ptr[3];
         }
-        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)6) < end1) && ((int64_t)0 <= condval_12)) && (condval_13 < n)) {
-          int64_t condval_14;
-          if (got_ptr[3] < (int64_t)0) {
-            condval_14 = (got_ptr[3] + n);
-          } else {
-            condval_14 = got_ptr[3];
-          }
-          *(float4*)(values_ptr + (int64_t)12) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_14 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
-        }
-        int64_t condval_15;
-        if (got_ptr[0] < (int64_t)0) {
-          condval_15 = (got_ptr[0] + n);
+        int64_t condval_14;
+        if (got_ptr[3] < (int64_t)0) {
+          condval_14 = (got_ptr[3] + n);
         } else {
-          condval_15 = got_ptr[0];
+          condval_14 = got_ptr[3];
+        }
+        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)6) < end1) && ((int64_t)0 <= condval_13)) && (condval_14 < n)) {
+          int64_t condval_15;
+          if (got_ptr[3] < (int64_t)0) {
+            condval_15 = (got_ptr[3] + n);
+          } else {
+            condval_15 = got_ptr[3];
+          }
+          *(float4*)(values_ptr + (int64_t)12) = *(float4*)(x_ptr + ((((int64_t)min(((uint64_t)(condval_15 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)64) + ((((int64_t)threadIdx.x) & (int64_t)15) * (int64_t)4)));
         }
         int64_t condval_16;
         if (got_ptr[0] < (int64_t)0) {
@@ -148,16 +156,16 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         } else {
           condval_16 = got_ptr[0];
         }
-        if (((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) < end1) && ((int64_t)0 <= condval_15)) && (condval_16 < n)) {
+        int64_t condval_17;
+        if (got_ptr[0] < (int64_t)0) {
+          condval_17 = (got_ptr[0] + n);
+        } else {
+          condval_17 = got_ptr[0];
+        }
+        if (((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) < end1) && ((int64_t)0 <= condval_16)) && (condval_17 < n)) {
           for (int q_1 = 0; q_1 < 4; ++q_1) {
             acc_ptr[q_1] = (acc_ptr[q_1] + values_ptr[q_1]);
           }
-        }
-        int64_t condval_17;
-        if (got_ptr[1] < (int64_t)0) {
-          condval_17 = (got_ptr[1] + n);
-        } else {
-          condval_17 = got_ptr[1];
         }
         int64_t condval_18;
         if (got_ptr[1] < (int64_t)0) {
@@ -165,16 +173,16 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         } else {
           condval_18 = got_ptr[1];
         }
-        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)2) < end1) && ((int64_t)0 <= condval_17)) && (condval_18 < n)) {
+        int64_t condval_19;
+        if (got_ptr[1] < (int64_t)0) {
+          condval_19 = (got_ptr[1] + n);
+        } else {
+          condval_19 = got_ptr[1];
+        }
+        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)2) < end1) && ((int64_t)0 <= condval_18)) && (condval_19 < n)) {
           for (int q_2 = 0; q_2 < 4; ++q_2) {
             acc_ptr[q_2] = (acc_ptr[q_2] + values_ptr[(q_2 + 4)]);
           }
-        }
-        int64_t condval_19;
-        if (got_ptr[2] < (int64_t)0) {
-          condval_19 = (got_ptr[2] + n);
-        } else {
-          condval_19 = got_ptr[2];
         }
         int64_t condval_20;
         if (got_ptr[2] < (int64_t)0) {
@@ -182,16 +190,16 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         } else {
           condval_20 = got_ptr[2];
         }
-        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)4) < end1) && ((int64_t)0 <= condval_19)) && (condval_20 < n)) {
+        int64_t condval_21;
+        if (got_ptr[2] < (int64_t)0) {
+          condval_21 = (got_ptr[2] + n);
+        } else {
+          condval_21 = got_ptr[2];
+        }
+        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)4) < end1) && ((int64_t)0 <= condval_20)) && (condval_21 < n)) {
           for (int q_3 = 0; q_3 < 4; ++q_3) {
             acc_ptr[q_3] = (acc_ptr[q_3] + values_ptr[(q_3 + 8)]);
           }
-        }
-        int64_t condval_21;
-        if (got_ptr[3] < (int64_t)0) {
-          condval_21 = (got_ptr[3] + n);
-        } else {
-          condval_21 = got_ptr[3];
         }
         int64_t condval_22;
         if (got_ptr[3] < (int64_t)0) {
@@ -199,7 +207,13 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         } else {
           condval_22 = got_ptr[3];
         }
-        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)6) < end1) && ((int64_t)0 <= condval_21)) && (condval_22 < n)) {
+        int64_t condval_23;
+        if (got_ptr[3] < (int64_t)0) {
+          condval_23 = (got_ptr[3] + n);
+        } else {
+          condval_23 = got_ptr[3];
+        }
+        if ((((((((rows * (int64_t)32) + (s * (int64_t)8)) + ((((int64_t)threadIdx.x) & (int64_t)31) >> (int64_t)4)) + end0) + (int64_t)6) < end1) && ((int64_t)0 <= condval_22)) && (condval_23 < n)) {
           for (int q_4 = 0; q_4 < 4; ++q_4) {
             acc_ptr[q_4] = (acc_ptr[q_4] + values_ptr[(q_4 + 12)]);
           }
@@ -216,23 +230,6 @@ extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restric
         cells_ptr[q_6] = acc_ptr[q_6];
       }
       *(float4*)(out0_sum_3_ptr + (((((int64_t)blockIdx.x) * (int64_t)512) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)64)) + ((((int64_t)threadIdx.x) & (int64_t)31) * (int64_t)4))) = *(float4*)(cells_ptr + (int64_t)0);
-    }
-  }
-}
-
-extern "C" __global__ void bags_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t n, int64_t threads) {
-  if (status_ptr[0] != (int64_t)0) {
-    if (status_ptr[1] != (int64_t)0) {
-      int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
-      status_ptr[2] = i_ptr[p];
-      status_ptr[1] = p;
-    } else {
-      status_ptr[1] = (int64_t)9223372036854775807;
-    }
-    if (threads < (int64_t)0) {
-      status_ptr[3] = k;
-      status_ptr[4] = n;
-      gs_keep5((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
 }

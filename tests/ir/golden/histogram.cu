@@ -1,8 +1,3 @@
-__device__ __forceinline__ void gs_keep4(int64_t* kept, int64_t* record) {
-  if (atomicCAS((unsigned long long*)kept, 0ull, 1ull) == 0)
-    for (int k = 1; k < 4; ++k) kept[k] = record[k];
-}
-
 __device__ __forceinline__ void gs_matched_add_int32(int* p, int64_t cell, int v) {
   const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;
   unsigned int same = __match_any_sync(all, (unsigned long long)cell);
@@ -23,8 +18,22 @@ __device__ __forceinline__ void gs_atomic_add_int32(int* p, int v) {
   atomicAdd((unsigned int*)p, (unsigned int)v);
 }
 
-__device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
-  atomicMax((long long*)p, v);
+__device__ __forceinline__ void gs_found_0_1_1(int64_t* kept, long long at, long long value, long long call, long long s0) {
+  unsigned long long* state = (unsigned long long*)kept;
+  volatile int64_t* r = kept;
+  const unsigned long long locked = 4611686018427387904ull, mine = call;
+  for (;;) {
+    unsigned long long seen = *(volatile unsigned long long*)state;
+    if ((seen & ~locked) != 0 && (seen & ~locked) != mine) return;
+    if (seen == mine && r[1] <= at) return;
+    if ((seen & locked) || atomicCAS(state, seen, mine | locked) != seen) continue;
+    __threadfence();
+    if (seen == 0) { r[1] = 9223372036854775807ll; r[2] = 0; r[3] = s0; }
+    if (at < r[1]) { r[1] = at; r[2] = value; }
+    __threadfence();
+    atomicExch(state, mine);
+    return;
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(256) histogram_kernel(int* __restrict__ out0_put_3_ptr) {
@@ -34,9 +43,9 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel(int* __restri
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __restrict__ i_ptr, int* __restrict__ out0_put_3_ptr, int64_t* __restrict__ status_ptr, int* __restrict__ v_ptr, int64_t k) {
+extern "C" __global__ void __launch_bounds__(128) histogram_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int* __restrict__ out0_put_3_ptr, int* __restrict__ v_ptr, int64_t k, int64_t threads) {
   alignas(8) int64_t grid__ptr[2];
-  grid__ptr[0] = (min(((k + (int64_t)255) >> (int64_t)8), min((int64_t)1056, (k >> (int64_t)7))) * (int64_t)256);
+  grid__ptr[0] = (min(((k + (int64_t)127) >> (int64_t)7), min((int64_t)1056, (k >> (int64_t)7))) * (int64_t)128);
   grid__ptr[1] = k;
   int64_t grid0 = grid__ptr[0];
   int64_t grid1 = grid__ptr[1];
@@ -54,10 +63,10 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __
   for (int64_t step = (int64_t)0; step < condval; ++step) {
     if ((((step + (int64_t)1) * grid0) * (int64_t)4) <= grid1) {
       alignas(8) int64_t i__ptr[4];
-      i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + ((int64_t)threadIdx.x));
-      i__ptr[1] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + grid0) + ((int64_t)threadIdx.x));
-      i__ptr[2] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * (int64_t)2)) + ((int64_t)threadIdx.x));
-      i__ptr[3] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * (int64_t)3)) + ((int64_t)threadIdx.x));
+      i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)128) + ((step * grid0) * (int64_t)4)) + ((int64_t)threadIdx.x));
+      i__ptr[1] = ((((((int64_t)blockIdx.x) * (int64_t)128) + ((step * grid0) * (int64_t)4)) + grid0) + ((int64_t)threadIdx.x));
+      i__ptr[2] = ((((((int64_t)blockIdx.x) * (int64_t)128) + ((step * grid0) * (int64_t)4)) + (grid0 * (int64_t)2)) + ((int64_t)threadIdx.x));
+      i__ptr[3] = ((((((int64_t)blockIdx.x) * (int64_t)128) + ((step * grid0) * (int64_t)4)) + (grid0 * (int64_t)3)) + ((int64_t)threadIdx.x));
       int64_t i0 = i__ptr[0];
       int64_t i1 = i__ptr[1];
       int64_t i2 = i__ptr[2];
@@ -75,14 +84,13 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __
         condval_2 = i_ptr[i0];
       }
       if ((condval_1 < (int64_t)0) || ((int64_t)64 <= condval_2)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
-      }
-      int64_t condval_3;
-      if (i_ptr[i1] < (int64_t)0) {
-        condval_3 = (i_ptr[i1] + (int64_t)64);
-      } else {
-        condval_3 = i_ptr[i1];
+        int64_t condval_3;
+        if (threads < (int64_t)0) {
+          condval_3 = (threads * (int64_t)-1);
+        } else {
+          condval_3 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (i0 ^ (int64_t)0), i_ptr[i0], condval_3, k);
       }
       int64_t condval_4;
       if (i_ptr[i1] < (int64_t)0) {
@@ -90,143 +98,164 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __
       } else {
         condval_4 = i_ptr[i1];
       }
-      if ((condval_3 < (int64_t)0) || ((int64_t)64 <= condval_4)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i1 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
-      }
       int64_t condval_5;
-      if (i_ptr[i2] < (int64_t)0) {
-        condval_5 = (i_ptr[i2] + (int64_t)64);
+      if (i_ptr[i1] < (int64_t)0) {
+        condval_5 = (i_ptr[i1] + (int64_t)64);
       } else {
-        condval_5 = i_ptr[i2];
+        condval_5 = i_ptr[i1];
       }
-      int64_t condval_6;
-      if (i_ptr[i2] < (int64_t)0) {
-        condval_6 = (i_ptr[i2] + (int64_t)64);
-      } else {
-        condval_6 = i_ptr[i2];
-      }
-      if ((condval_5 < (int64_t)0) || ((int64_t)64 <= condval_6)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i2 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
+      if ((condval_4 < (int64_t)0) || ((int64_t)64 <= condval_5)) {
+        int64_t condval_6;
+        if (threads < (int64_t)0) {
+          condval_6 = (threads * (int64_t)-1);
+        } else {
+          condval_6 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (i1 ^ (int64_t)0), i_ptr[i1], condval_6, k);
       }
       int64_t condval_7;
-      if (i_ptr[i3] < (int64_t)0) {
-        condval_7 = (i_ptr[i3] + (int64_t)64);
+      if (i_ptr[i2] < (int64_t)0) {
+        condval_7 = (i_ptr[i2] + (int64_t)64);
       } else {
-        condval_7 = i_ptr[i3];
+        condval_7 = i_ptr[i2];
       }
       int64_t condval_8;
-      if (i_ptr[i3] < (int64_t)0) {
-        condval_8 = (i_ptr[i3] + (int64_t)64);
+      if (i_ptr[i2] < (int64_t)0) {
+        condval_8 = (i_ptr[i2] + (int64_t)64);
       } else {
-        condval_8 = i_ptr[i3];
+        condval_8 = i_ptr[i2];
       }
       if ((condval_7 < (int64_t)0) || ((int64_t)64 <= condval_8)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i3 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
+        int64_t condval_9;
+        if (threads < (int64_t)0) {
+          condval_9 = (threads * (int64_t)-1);
+        } else {
+          condval_9 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (i2 ^ (int64_t)0), i_ptr[i2], condval_9, k);
       }
-      alignas(8) int cell__ptr[4];
       int64_t condval_10;
-      if (i_ptr[i0] < (int64_t)0) {
-        condval_10 = (i_ptr[i0] + (int64_t)64);
+      if (i_ptr[i3] < (int64_t)0) {
+        condval_10 = (i_ptr[i3] + (int64_t)64);
       } else {
-        condval_10 = i_ptr[i0];
+        condval_10 = i_ptr[i3];
       }
       int64_t condval_11;
-      if (i_ptr[i0] < (int64_t)0) {
-        condval_11 = (i_ptr[i0] + (int64_t)64);
+      if (i_ptr[i3] < (int64_t)0) {
+        condval_11 = (i_ptr[i3] + (int64_t)64);
       } else {
-        condval_11 = i_ptr[i0];
+        condval_11 = i_ptr[i3];
       }
-      int condval_9;
-      if (((int64_t)0 <= condval_10) && (condval_11 < (int64_t)64)) {
+      if ((condval_10 < (int64_t)0) || ((int64_t)64 <= condval_11)) {
         int64_t condval_12;
-        if (i_ptr[i0] < (int64_t)0) {
-          condval_12 = (i_ptr[i0] + (int64_t)64);
+        if (threads < (int64_t)0) {
+          condval_12 = (threads * (int64_t)-1);
         } else {
-          condval_12 = i_ptr[i0];
+          condval_12 = threads;
         }
-        condval_9 = ((int)min(((uint64_t)(condval_12 ^ (int64_t)0)), (uint64_t)63ULL));
-      } else {
-        condval_9 = -1;
+        gs_found_0_1_1((&(kept_ptr[0])), (i3 ^ (int64_t)0), i_ptr[i3], condval_12, k);
       }
-      cell__ptr[0] = condval_9;
+      alignas(8) int cell__ptr[4];
       int64_t condval_14;
-      if (i_ptr[i1] < (int64_t)0) {
-        condval_14 = (i_ptr[i1] + (int64_t)64);
+      if (i_ptr[i0] < (int64_t)0) {
+        condval_14 = (i_ptr[i0] + (int64_t)64);
       } else {
-        condval_14 = i_ptr[i1];
+        condval_14 = i_ptr[i0];
       }
       int64_t condval_15;
-      if (i_ptr[i1] < (int64_t)0) {
-        condval_15 = (i_ptr[i1] + (int64_t)64);
+      if (i_ptr[i0] < (int64_t)0) {
+        condval_15 = (i_ptr[i0] + (int64_t)64);
       } else {
-        condval_15 = i_ptr[i1];
+        condval_15 = i_ptr[i0];
       }
       int condval_13;
       if (((int64_t)0 <= condval_14) && (condval_15 < (int64_t)64)) {
         int64_t condval_16;
-        if (i_ptr[i1] < (int64_t)0) {
-          condval_16 = (i_ptr[i1] + (int64_t)64);
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_16 = (i_ptr[i0] + (int64_t)64);
         } else {
-          condval_16 = i_ptr[i1];
+          condval_16 = i_ptr[i0];
         }
         condval_13 = ((int)min(((uint64_t)(condval_16 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
         condval_13 = -1;
       }
-      cell__ptr[1] = condval_13;
+      cell__ptr[0] = condval_13;
       int64_t condval_18;
-      if (i_ptr[i2] < (int64_t)0) {
-        condval_18 = (i_ptr[i2] + (int64_t)64);
+      if (i_ptr[i1] < (int64_t)0) {
+        condval_18 = (i_ptr[i1] + (int64_t)64);
       } else {
-        condval_18 = i_ptr[i2];
+        condval_18 = i_ptr[i1];
       }
       int64_t condval_19;
-      if (i_ptr[i2] < (int64_t)0) {
-        condval_19 = (i_ptr[i2] + (int64_t)64);
+      if (i_ptr[i1] < (int64_t)0) {
+        condval_19 = (i_ptr[i1] + (int64_t)64);
       } else {
-        condval_19 = i_ptr[i2];
+        condval_19 = i_ptr[i1];
       }
       int condval_17;
       if (((int64_t)0 <= condval_18) && (condval_19 < (int64_t)64)) {
         int64_t condval_20;
-        if (i_ptr[i2] < (int64_t)0) {
-          condval_20 = (i_ptr[i2] + (int64_t)64);
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_20 = (i_ptr[i1] + (int64_t)64);
         } else {
-          condval_20 = i_ptr[i2];
+          condval_20 = i_ptr[i1];
         }
         condval_17 = ((int)min(((uint64_t)(condval_20 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
         condval_17 = -1;
       }
-      cell__ptr[2] = condval_17;
+      cell__ptr[1] = condval_17;
       int64_t condval_22;
-      if (i_ptr[i3] < (int64_t)0) {
-        condval_22 = (i_ptr[i3] + (int64_t)64);
+      if (i_ptr[i2] < (int64_t)0) {
+        condval_22 = (i_ptr[i2] + (int64_t)64);
       } else {
-        condval_22 = i_ptr[i3];
+        condval_22 = i_ptr[i2];
       }
       int64_t condval_23;
-      if (i_ptr[i3] < (int64_t)0) {
-        condval_23 = (i_ptr[i3] + (int64_t)64);
+      if (i_ptr[i2] < (int64_t)0) {
+        condval_23 = (i_ptr[i2] + (int64_t)64);
       } else {
-        condval_23 = i_ptr[i3];
+        condval_23 = i_ptr[i2];
       }
       int condval_21;
       if (((int64_t)0 <= condval_22) && (condval_23 < (int64_t)64)) {
         int64_t condval_24;
-        if (i_ptr[i3] < (int64_t)0) {
-          condval_24 = (i_ptr[i3] + (int64_t)64);
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_24 = (i_ptr[i2] + (int64_t)64);
         } else {
-          condval_24 = i_ptr[i3];
+          condval_24 = i_ptr[i2];
         }
         condval_21 = ((int)min(((uint64_t)(condval_24 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
         condval_21 = -1;
       }
-      cell__ptr[3] = condval_21;
+      cell__ptr[2] = condval_21;
+      int64_t condval_26;
+      if (i_ptr[i3] < (int64_t)0) {
+        condval_26 = (i_ptr[i3] + (int64_t)64);
+      } else {
+        condval_26 = i_ptr[i3];
+      }
+      int64_t condval_27;
+      if (i_ptr[i3] < (int64_t)0) {
+        condval_27 = (i_ptr[i3] + (int64_t)64);
+      } else {
+        condval_27 = i_ptr[i3];
+      }
+      int condval_25;
+      if (((int64_t)0 <= condval_26) && (condval_27 < (int64_t)64)) {
+        int64_t condval_28;
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_28 = (i_ptr[i3] + (int64_t)64);
+        } else {
+          condval_28 = i_ptr[i3];
+        }
+        condval_25 = ((int)min(((uint64_t)(condval_28 ^ (int64_t)0)), (uint64_t)63ULL));
+      } else {
+        condval_25 = -1;
+      }
+      cell__ptr[3] = condval_25;
       int cell0 = cell__ptr[0];
       int cell1 = cell__ptr[1];
       int cell2 = cell__ptr[2];
@@ -250,51 +279,56 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __
     } else {
       for (int64_t k_1 = (int64_t)0; k_1 < (int64_t)4; ++k_1) {
         alignas(8) int64_t i__ptr_1[1];
-        i__ptr_1[0] = ((((((int64_t)blockIdx.x) * (int64_t)256) + ((step * grid0) * (int64_t)4)) + (grid0 * k_1)) + ((int64_t)threadIdx.x));
+        i__ptr_1[0] = ((((((int64_t)blockIdx.x) * (int64_t)128) + ((step * grid0) * (int64_t)4)) + (grid0 * k_1)) + ((int64_t)threadIdx.x));
         int64_t i0_1 = i__ptr_1[0];
         if (i0_1 < grid1) {
-          int64_t condval_25;
-          if (i_ptr[i0_1] < (int64_t)0) {
-            condval_25 = (i_ptr[i0_1] + (int64_t)64);
-          } else {
-            condval_25 = i_ptr[i0_1];
-          }
-          int64_t condval_26;
-          if (i_ptr[i0_1] < (int64_t)0) {
-            condval_26 = (i_ptr[i0_1] + (int64_t)64);
-          } else {
-            condval_26 = i_ptr[i0_1];
-          }
-          if ((condval_25 < (int64_t)0) || ((int64_t)64 <= condval_26)) {
-            gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0_1 ^ (int64_t)0)));
-            gs_atomic_max_int64((&(status_ptr[0])), 1);
-          }
-          alignas(8) int cell__ptr_1[1];
-          int64_t condval_28;
-          if (i_ptr[i0_1] < (int64_t)0) {
-            condval_28 = (i_ptr[i0_1] + (int64_t)64);
-          } else {
-            condval_28 = i_ptr[i0_1];
-          }
           int64_t condval_29;
           if (i_ptr[i0_1] < (int64_t)0) {
             condval_29 = (i_ptr[i0_1] + (int64_t)64);
           } else {
             condval_29 = i_ptr[i0_1];
           }
-          int condval_27;
-          if (((int64_t)0 <= condval_28) && (condval_29 < (int64_t)64)) {
-            int64_t condval_30;
-            if (i_ptr[i0_1] < (int64_t)0) {
-              condval_30 = (i_ptr[i0_1] + (int64_t)64);
-            } else {
-              condval_30 = i_ptr[i0_1];
-            }
-            condval_27 = ((int)min(((uint64_t)(condval_30 ^ (int64_t)0)), (uint64_t)63ULL));
+          int64_t condval_30;
+          if (i_ptr[i0_1] < (int64_t)0) {
+            condval_30 = (i_ptr[i0_1] + (int64_t)64);
           } else {
-            condval_27 = -1;
+            condval_30 = i_ptr[i0_1];
           }
-          cell__ptr_1[0] = condval_27;
+          if ((condval_29 < (int64_t)0) || ((int64_t)64 <= condval_30)) {
+            int64_t condval_31;
+            if (threads < (int64_t)0) {
+              condval_31 = (threads * (int64_t)-1);
+            } else {
+              condval_31 = threads;
+            }
+            gs_found_0_1_1((&(kept_ptr[0])), (i0_1 ^ (int64_t)0), i_ptr[i0_1], condval_31, k);
+          }
+          alignas(8) int cell__ptr_1[1];
+          int64_t condval_33;
+          if (i_ptr[i0_1] < (int64_t)0) {
+            condval_33 = (i_ptr[i0_1] + (int64_t)64);
+          } else {
+            condval_33 = i_ptr[i0_1];
+          }
+          int64_t condval_34;
+          if (i_ptr[i0_1] < (int64_t)0) {
+            condval_34 = (i_ptr[i0_1] + (int64_t)64);
+          } else {
+            condval_34 = i_ptr[i0_1];
+          }
+          int condval_32;
+          if (((int64_t)0 <= condval_33) && (condval_34 < (int64_t)64)) {
+            int64_t condval_35;
+            if (i_ptr[i0_1] < (int64_t)0) {
+              condval_35 = (i_ptr[i0_1] + (int64_t)64);
+            } else {
+              condval_35 = i_ptr[i0_1];
+            }
+            condval_32 = ((int)min(((uint64_t)(condval_35 ^ (int64_t)0)), (uint64_t)63ULL));
+          } else {
+            condval_32 = -1;
+          }
+          cell__ptr_1[0] = condval_32;
           int cell0_1 = cell__ptr_1[0];
           int v0_1 = v_ptr[i0_1];
           if (0 <= cell0_1) {
@@ -313,7 +347,7 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_1(int64_t* __
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ out0_put_3_ptr, int64_t* __restrict__ status_ptr, int* __restrict__ v_ptr, int64_t k) {
+extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int* __restrict__ out0_put_3_ptr, int* __restrict__ v_ptr, int64_t k, int64_t threads) {
   if ((((int64_t)((int)threadIdx.x)) >> (int64_t)5) < ((k + (int64_t)127) >> (int64_t)7)) {
     alignas(8) int64_t i__ptr[4];
     i__ptr[0] = (((((int64_t)((int)threadIdx.x)) >> (int64_t)5) * (int64_t)128) + (((int64_t)((int)threadIdx.x)) & (int64_t)31));
@@ -347,241 +381,245 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __
         condval_1 = i_ptr[at0];
       }
       if ((condval < (int64_t)0) || ((int64_t)64 <= condval_1)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at0 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
+        int64_t condval_2;
+        if (threads < (int64_t)0) {
+          condval_2 = (threads * (int64_t)-1);
+        } else {
+          condval_2 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at0 ^ (int64_t)0), i_ptr[at0], condval_2, k);
       }
     }
     if (i1 < k) {
-      int64_t condval_2;
-      if (i_ptr[at1] < (int64_t)0) {
-        condval_2 = (i_ptr[at1] + (int64_t)64);
-      } else {
-        condval_2 = i_ptr[at1];
-      }
       int64_t condval_3;
       if (i_ptr[at1] < (int64_t)0) {
         condval_3 = (i_ptr[at1] + (int64_t)64);
       } else {
         condval_3 = i_ptr[at1];
       }
-      if ((condval_2 < (int64_t)0) || ((int64_t)64 <= condval_3)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at1 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
+      int64_t condval_4;
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_4 = (i_ptr[at1] + (int64_t)64);
+      } else {
+        condval_4 = i_ptr[at1];
+      }
+      if ((condval_3 < (int64_t)0) || ((int64_t)64 <= condval_4)) {
+        int64_t condval_5;
+        if (threads < (int64_t)0) {
+          condval_5 = (threads * (int64_t)-1);
+        } else {
+          condval_5 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at1 ^ (int64_t)0), i_ptr[at1], condval_5, k);
       }
     }
     if (i2 < k) {
-      int64_t condval_4;
+      int64_t condval_6;
       if (i_ptr[at2] < (int64_t)0) {
-        condval_4 = (i_ptr[at2] + (int64_t)64);
+        condval_6 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_4 = i_ptr[at2];
+        condval_6 = i_ptr[at2];
       }
-      int64_t condval_5;
+      int64_t condval_7;
       if (i_ptr[at2] < (int64_t)0) {
-        condval_5 = (i_ptr[at2] + (int64_t)64);
+        condval_7 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_5 = i_ptr[at2];
+        condval_7 = i_ptr[at2];
       }
-      if ((condval_4 < (int64_t)0) || ((int64_t)64 <= condval_5)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at2 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
+      if ((condval_6 < (int64_t)0) || ((int64_t)64 <= condval_7)) {
+        int64_t condval_8;
+        if (threads < (int64_t)0) {
+          condval_8 = (threads * (int64_t)-1);
+        } else {
+          condval_8 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at2 ^ (int64_t)0), i_ptr[at2], condval_8, k);
       }
     }
     if (i3 < k) {
-      int64_t condval_6;
+      int64_t condval_9;
       if (i_ptr[at3] < (int64_t)0) {
-        condval_6 = (i_ptr[at3] + (int64_t)64);
+        condval_9 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_6 = i_ptr[at3];
+        condval_9 = i_ptr[at3];
       }
-      int64_t condval_7;
+      int64_t condval_10;
       if (i_ptr[at3] < (int64_t)0) {
-        condval_7 = (i_ptr[at3] + (int64_t)64);
+        condval_10 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_7 = i_ptr[at3];
+        condval_10 = i_ptr[at3];
       }
-      if ((condval_6 < (int64_t)0) || ((int64_t)64 <= condval_7)) {
-        gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (at3 ^ (int64_t)0)));
-        gs_atomic_max_int64((&(status_ptr[0])), 1);
+      if ((condval_9 < (int64_t)0) || ((int64_t)64 <= condval_10)) {
+        int64_t condval_11;
+        if (threads < (int64_t)0) {
+          condval_11 = (threads * (int64_t)-1);
+        } else {
+          condval_11 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at3 ^ (int64_t)0), i_ptr[at3], condval_11, k);
       }
     }
     alignas(8) int64_t cell__ptr[4];
-    int64_t condval_8;
+    int64_t condval_12;
     if (i0 < k) {
-      int64_t condval_10;
-      if (i_ptr[at0] < (int64_t)0) {
-        condval_10 = (i_ptr[at0] + (int64_t)64);
-      } else {
-        condval_10 = i_ptr[at0];
-      }
-      int64_t condval_11;
-      if (i_ptr[at0] < (int64_t)0) {
-        condval_11 = (i_ptr[at0] + (int64_t)64);
-      } else {
-        condval_11 = i_ptr[at0];
-      }
-      int64_t condval_9;
-      if (((int64_t)0 <= condval_10) && (condval_11 < (int64_t)64)) {
-        int64_t condval_12;
-        if (i_ptr[at0] < (int64_t)0) {
-          condval_12 = (i_ptr[at0] + (int64_t)64);
-        } else {
-          condval_12 = i_ptr[at0];
-        }
-        condval_9 = ((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), (uint64_t)63ULL));
-      } else {
-        condval_9 = (int64_t)-2;
-      }
-      condval_8 = condval_9;
-    } else {
-      condval_8 = (int64_t)-1;
-    }
-    cell__ptr[0] = condval_8;
-    int64_t condval_13;
-    if (i1 < k) {
-      int64_t condval_15;
-      if (i_ptr[at1] < (int64_t)0) {
-        condval_15 = (i_ptr[at1] + (int64_t)64);
-      } else {
-        condval_15 = i_ptr[at1];
-      }
-      int64_t condval_16;
-      if (i_ptr[at1] < (int64_t)0) {
-        condval_16 = (i_ptr[at1] + (int64_t)64);
-      } else {
-        condval_16 = i_ptr[at1];
-      }
       int64_t condval_14;
-      if (((int64_t)0 <= condval_15) && (condval_16 < (int64_t)64)) {
-        int64_t condval_17;
-        if (i_ptr[at1] < (int64_t)0) {
-          condval_17 = (i_ptr[at1] + (int64_t)64);
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_14 = (i_ptr[at0] + (int64_t)64);
+      } else {
+        condval_14 = i_ptr[at0];
+      }
+      int64_t condval_15;
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_15 = (i_ptr[at0] + (int64_t)64);
+      } else {
+        condval_15 = i_ptr[at0];
+      }
+      int64_t condval_13;
+      if (((int64_t)0 <= condval_14) && (condval_15 < (int64_t)64)) {
+        int64_t condval_16;
+        if (i_ptr[at0] < (int64_t)0) {
+          condval_16 = (i_ptr[at0] + (int64_t)64);
         } else {
-          condval_17 = i_ptr[at1];
+          condval_16 = i_ptr[at0];
         }
-        condval_14 = ((int64_t)min(((uint64_t)(condval_17 ^ (int64_t)0)), (uint64_t)63ULL));
+        condval_13 = ((int64_t)min(((uint64_t)(condval_16 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
-        condval_14 = (int64_t)-2;
+        condval_13 = (int64_t)-2;
       }
-      condval_13 = condval_14;
+      condval_12 = condval_13;
     } else {
-      condval_13 = (int64_t)-1;
+      condval_12 = (int64_t)-1;
     }
-    cell__ptr[1] = condval_13;
-    int64_t condval_18;
-    if (i2 < k) {
-      int64_t condval_20;
-      if (i_ptr[at2] < (int64_t)0) {
-        condval_20 = (i_ptr[at2] + (int64_t)64);
-      } else {
-        condval_20 = i_ptr[at2];
-      }
-      int64_t condval_21;
-      if (i_ptr[at2] < (int64_t)0) {
-        condval_21 = (i_ptr[at2] + (int64_t)64);
-      } else {
-        condval_21 = i_ptr[at2];
-      }
+    cell__ptr[0] = condval_12;
+    int64_t condval_17;
+    if (i1 < k) {
       int64_t condval_19;
-      if (((int64_t)0 <= condval_20) && (condval_21 < (int64_t)64)) {
-        int64_t condval_22;
-        if (i_ptr[at2] < (int64_t)0) {
-          condval_22 = (i_ptr[at2] + (int64_t)64);
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_19 = (i_ptr[at1] + (int64_t)64);
+      } else {
+        condval_19 = i_ptr[at1];
+      }
+      int64_t condval_20;
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_20 = (i_ptr[at1] + (int64_t)64);
+      } else {
+        condval_20 = i_ptr[at1];
+      }
+      int64_t condval_18;
+      if (((int64_t)0 <= condval_19) && (condval_20 < (int64_t)64)) {
+        int64_t condval_21;
+        if (i_ptr[at1] < (int64_t)0) {
+          condval_21 = (i_ptr[at1] + (int64_t)64);
         } else {
-          condval_22 = i_ptr[at2];
+          condval_21 = i_ptr[at1];
         }
-        condval_19 = ((int64_t)min(((uint64_t)(condval_22 ^ (int64_t)0)), (uint64_t)63ULL));
+        condval_18 = ((int64_t)min(((uint64_t)(condval_21 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
-        condval_19 = (int64_t)-2;
+        condval_18 = (int64_t)-2;
       }
-      condval_18 = condval_19;
+      condval_17 = condval_18;
     } else {
-      condval_18 = (int64_t)-1;
+      condval_17 = (int64_t)-1;
     }
-    cell__ptr[2] = condval_18;
-    int64_t condval_23;
-    if (i3 < k) {
-      int64_t condval_25;
-      if (i_ptr[at3] < (int64_t)0) {
-        condval_25 = (i_ptr[at3] + (int64_t)64);
-      } else {
-        condval_25 = i_ptr[at3];
-      }
-      int64_t condval_26;
-      if (i_ptr[at3] < (int64_t)0) {
-        condval_26 = (i_ptr[at3] + (int64_t)64);
-      } else {
-        condval_26 = i_ptr[at3];
-      }
+    cell__ptr[1] = condval_17;
+    int64_t condval_22;
+    if (i2 < k) {
       int64_t condval_24;
-      if (((int64_t)0 <= condval_25) && (condval_26 < (int64_t)64)) {
-        int64_t condval_27;
-        if (i_ptr[at3] < (int64_t)0) {
-          condval_27 = (i_ptr[at3] + (int64_t)64);
-        } else {
-          condval_27 = i_ptr[at3];
-        }
-        condval_24 = ((int64_t)min(((uint64_t)(condval_27 ^ (int64_t)0)), (uint64_t)63ULL));
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_24 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_24 = (int64_t)-2;
+        condval_24 = i_ptr[at2];
       }
-      condval_23 = condval_24;
+      int64_t condval_25;
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_25 = (i_ptr[at2] + (int64_t)64);
+      } else {
+        condval_25 = i_ptr[at2];
+      }
+      int64_t condval_23;
+      if (((int64_t)0 <= condval_24) && (condval_25 < (int64_t)64)) {
+        int64_t condval_26;
+        if (i_ptr[at2] < (int64_t)0) {
+          condval_26 = (i_ptr[at2] + (int64_t)64);
+        } else {
+          condval_26 = i_ptr[at2];
+        }
+        condval_23 = ((int64_t)min(((uint64_t)(condval_26 ^ (int64_t)0)), (uint64_t)63ULL));
+      } else {
+        condval_23 = (int64_t)-2;
+      }
+      condval_22 = condval_23;
     } else {
-      condval_23 = (int64_t)-1;
+      condval_22 = (int64_t)-1;
     }
-    cell__ptr[3] = condval_23;
+    cell__ptr[2] = condval_22;
+    int64_t condval_27;
+    if (i3 < k) {
+      int64_t condval_29;
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_29 = (i_ptr[at3] + (int64_t)64);
+      } else {
+        condval_29 = i_ptr[at3];
+      }
+      int64_t condval_30;
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_30 = (i_ptr[at3] + (int64_t)64);
+      } else {
+        condval_30 = i_ptr[at3];
+      }
+      int64_t condval_28;
+      if (((int64_t)0 <= condval_29) && (condval_30 < (int64_t)64)) {
+        int64_t condval_31;
+        if (i_ptr[at3] < (int64_t)0) {
+          condval_31 = (i_ptr[at3] + (int64_t)64);
+        } else {
+          condval_31 = i_ptr[at3];
+        }
+        condval_28 = ((int64_t)min(((uint64_t)(condval_31 ^ (int64_t)0)), (uint64_t)63ULL));
+      } else {
+        condval_28 = (int64_t)-2;
+      }
+      condval_27 = condval_28;
+    } else {
+      condval_27 = (int64_t)-1;
+    }
+    cell__ptr[3] = condval_27;
     int64_t cell0 = cell__ptr[0];
     int64_t cell1 = cell__ptr[1];
     int64_t cell2 = cell__ptr[2];
     int64_t cell3 = cell__ptr[3];
-    int condval_28;
+    int condval_32;
     if ((int64_t)0 <= cell0) {
-      condval_28 = v_ptr[at0];
+      condval_32 = v_ptr[at0];
     } else {
-      condval_28 = 0;
+      condval_32 = 0;
     }
-    int v0 = condval_28;
-    int condval_29;
+    int v0 = condval_32;
+    int condval_33;
     if ((int64_t)0 <= cell1) {
-      condval_29 = v_ptr[at1];
+      condval_33 = v_ptr[at1];
     } else {
-      condval_29 = 0;
+      condval_33 = 0;
     }
-    int v1 = condval_29;
-    int condval_30;
+    int v1 = condval_33;
+    int condval_34;
     if ((int64_t)0 <= cell2) {
-      condval_30 = v_ptr[at2];
+      condval_34 = v_ptr[at2];
     } else {
-      condval_30 = 0;
+      condval_34 = 0;
     }
-    int v2 = condval_30;
-    int condval_31;
+    int v2 = condval_34;
+    int condval_35;
     if ((int64_t)0 <= cell3) {
-      condval_31 = v_ptr[at3];
+      condval_35 = v_ptr[at3];
     } else {
-      condval_31 = 0;
+      condval_35 = 0;
     }
-    int v3 = condval_31;
+    int v3 = condval_35;
     gs_matched_add_int32((&(out0_put_3_ptr[0])), cell0, v0);
     gs_matched_add_int32((&(out0_put_3_ptr[0])), cell1, v1);
     gs_matched_add_int32((&(out0_put_3_ptr[0])), cell2, v2);
     gs_matched_add_int32((&(out0_put_3_ptr[0])), cell3, v3);
-  }
-}
-
-extern "C" __global__ void histogram_kernel_3(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t* __restrict__ status_ptr, int64_t k, int64_t threads) {
-  if (status_ptr[0] != (int64_t)0) {
-    if (status_ptr[1] != (int64_t)0) {
-      int64_t p = ((int64_t)9223372036854775807 - status_ptr[1]);
-      status_ptr[2] = i_ptr[p];
-      status_ptr[1] = p;
-    } else {
-      status_ptr[1] = (int64_t)9223372036854775807;
-    }
-    if (threads < (int64_t)0) {
-      status_ptr[3] = k;
-      gs_keep4((&(kept_ptr[0])), (&(status_ptr[0])));
-    }
   }
 }
 
