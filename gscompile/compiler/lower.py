@@ -33,7 +33,7 @@ from gscompile.ir.graph import Graph, Value
 from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, Record, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
 from gscompile.ir.ops.elementwise import cast, constant
-from gscompile.ir.ops.reduce import SegmentReduce
+from gscompile.ir.ops.reduce import SegmentArg, SegmentReduce
 from gscompile.ir.ops.scatter import Scatter
 from gscompile.ir.ops.scattering import Scattering, SegmentFold, SegmentsNest, SegmentStep
 from gscompile.ir.pairs import without_complex
@@ -280,12 +280,14 @@ class Lowering:
     def at_once(self, checks: int) -> Record | None:
         """The record in which kernels say at once which index is out of range; None where what comes after them has to ask.
 
-        All indices are tested by kernels that read them anyway, and nothing is changed that a call must not change if it fails.
+        All indices are tested by kernels that read them anyway, nothing is changed that a call must not change if it fails, and no
+        rule counts in the status (:meth:`word`).
         """
         joined = self.target.joins_checks and all(
             id(v) in self.plan.joined for v in (*self.plan.early, *self.plan.late)
         )
-        if self.kept is None or not checks or not joined or self.plan.in_place:
+        counts = self.plan.segments or any(isinstance(v.op, (SegmentReduce, SegmentArg)) for v in self.graph.values)
+        if self.kept is None or not checks or not joined or self.plan.in_place or counts:
             return None
         call = T.if_then_else(self.threads < 0, -self.threads, self.threads)
         return Record(self.kept, call, checks, tuple(self.sizes.variables[n] for n in self.graph.symbols))

@@ -45,3 +45,9 @@ template <class T> T atomicMax(T *p, T v) {
     *p = std::max(before, v);
     return before;
 }
+template <class T> T atomicExch(T *p, T v) {
+    T before = *p;
+    *p = v;
+    return before;
+}
+inline void __threadfence() {}
