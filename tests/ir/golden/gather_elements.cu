@@ -116,5 +116,10 @@ extern "C" __global__ void gather_elements_kernel_2(int64_t* __restrict__ i_ptr,
       gs_keep5((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
+  if (threads < (int64_t)0) {
+    status_ptr[0] = (int64_t)0;
+    status_ptr[1] = (int64_t)0;
+    status_ptr[2] = (int64_t)0;
+  }
 }
 

@@ -129,5 +129,10 @@ extern "C" __global__ void gather_nd_kernel_2(int64_t* __restrict__ i_ptr, int64
       gs_keep6((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
+  if (threads < (int64_t)0) {
+    status_ptr[0] = (int64_t)0;
+    status_ptr[1] = (int64_t)0;
+    status_ptr[2] = (int64_t)0;
+  }
 }
 
