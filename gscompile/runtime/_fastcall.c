@@ -14,6 +14,7 @@ typedef struct {
     PyObject *keep; /* what owns the kernel */
     PyObject *slow;
     Gpu *gpu; /* NULL on the CPU */
+    uintptr_t alignment; /* of every address; 0: of elements */
     Signature *first;
 } FastCall;
 
@@ -36,7 +37,7 @@ static PyObject *run(FastCall *self, PyObject *inputs, PyObject *out) {
         forget_exception();
         return NULL;
     }
-    if (!is_apart(s, views, &taken) || (out != NULL && tell_written(views[given].reader, out) != 0)
+    if (!are_aligned(views, given + 1, self->alignment) || !is_apart(s, views, &taken) || (out != NULL && tell_written(views[given].reader, out) != 0)
         || !(s->place == NULL ? run_kernel : run_on_gpu)(&self->kernel, s, views, taken))
         Py_CLEAR(result);
     release(views, given + 1);
@@ -104,19 +105,22 @@ static PyObject *FastCall_add(FastCall *self, PyObject *args) {
     if (there != Py_None && (place = new_place(self->gpu, there)) == NULL)
         return NULL;
     Py_ssize_t given = PyTuple_GET_SIZE(inputs);
-    if (given > (self->gpu != NULL ? 0 : -1) && given <= MOST_INPUTS && (self->first == NULL || given == self->first->inputs) && read_arrays(inputs, out, views)) {
+    if (given >= (self->gpu != NULL) && given <= MOST_INPUTS && (self->first == NULL || given == self->first->inputs)
+        && read_arrays(inputs, out, views)) {
         if (are_on_one(views, (int)given + 1, self->gpu == NULL ? DLPACK_CPU : DLPACK_CUDA)
             && find(self->first, views, (int)given, 1) == NULL)
             s = new_signature(views, (int)given, numbers, self->gpu != NULL);
         release(views, (int)given + 1);
         forget_exception();
     }
-    if (s == NULL)
+    if (s != NULL && PyErr_Occurred()) { /* an interrupt */
+        free_signature(s);
+        s = NULL;
+    }
+    if (s == NULL) {
         free_place(place);
-    if (PyErr_Occurred())
-        return NULL;
-    if (s == NULL)
-        Py_RETURN_FALSE;
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+    }
     s->place = place;
     s->workspace = (size_t)workspace;
     s->in_place = in_place;
@@ -131,10 +135,15 @@ static PyObject *FastCall_add(FastCall *self, PyObject *args) {
 static PyObject *FastCall_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *keep, *slow, *gpu = Py_None;
     unsigned long long call, function, threads;
-    int status;
-    static char *names[] = {"call", "function", "keep", "threads", "status", "slow", "gpu", NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KKOKiO|O:FastCall", names, &call, &function, &keep, &threads, &status, &slow, &gpu))
+    int status, alignment = 0;
+    static char *names[] = {"call", "function", "keep", "threads", "status", "slow", "gpu", "alignment", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "KKOKiO|Oi:FastCall", names, &call, &function, &keep, &threads, &status, &slow, &gpu,
+                                     &alignment))
         return NULL;
+    if (alignment < 0) {
+        PyErr_Format(PyExc_ValueError, "no such alignment: %d", alignment);
+        return NULL;
+    }
     if (status < 1 || status > MOST_STATUS) {
         PyErr_Format(PyExc_ValueError, "status must be from 1 to %d; got %d", MOST_STATUS, status);
         return NULL;
@@ -146,6 +155,7 @@ static PyObject *FastCall_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         Py_DECREF(self);
         return NULL;
     }
+    self->alignment = (uintptr_t)alignment;
     self->kernel.call = (TVMFunctionCall)(uintptr_t)call;
     self->kernel.function = (void *)(uintptr_t)function;
     self->kernel.threads = (const int64_t *)(uintptr_t)threads;

@@ -30,6 +30,7 @@ class FastCall:
         status: int,
         slow: Callable[..., Any],
         gpu: tuple[int, ...] | None = None,
+        alignment: int = 0,
     ) -> FastCall:
         """
         Args:
@@ -38,6 +39,7 @@ class FastCall:
             threads: the address of an int64, the number of threads.
             status: words of the status record.
             gpu: for a GPU's function, addresses of the functions that ``_fastcall_gpu.h`` lists.
+            alignment: what addresses of arrays must be multiples of, in bytes; 0 for the size of their elements.
         """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -65,7 +67,7 @@ class FastCall:
                 None: such calls are slow.
             finish: what makes the caller's array of NumPy storage that was filled.
             there: on a GPU the call's stream and context, addresses of its status, of the record that outlives it, of scratch
-                memory and of the host's copy of the record, 0 where calls do not wait for their checks, the record's bytes, and
+                memory and of the host's copy of the record, 0 where calls do not wait for their checks, bytes of a record, and
                 what owns all this.  None on the CPU.
         """
 

@@ -123,7 +123,7 @@ static int set_shape(View *v, int rank, const int64_t *shape) {
 }
 
 static int64_t device_word(int32_t type, int32_t id) {
-    return (int64_t)type << 32 | id;
+    return (int64_t)type << 32 | (type == DLPACK_CPU ? 0 : id);
 }
 
 static int is_empty(const View *v) {
@@ -160,8 +160,7 @@ static int read_exchange(const Reader *reader, PyObject *x, View *v, int check) 
     v->device = device_word(t.device_type, t.device_id);
     v->writable = reader->writable;
     v->usable = set_shape(v, t.ndim, t.shape) && (t.device_type == DLPACK_CPU || t.device_type == DLPACK_CUDA) && t.bits >= 8
-                && is_compact(&t)
-                && (is_empty(v) || (t.data != NULL && v->address % (uintptr_t)v->itemsize == 0));
+                && is_compact(&t) && (is_empty(v) || (t.data != NULL && v->address % (uintptr_t)v->itemsize == 0));
     return 0;
 }
 
@@ -208,12 +207,19 @@ static int read_array(PyObject *x, View *v, int check) {
     return reader->protocol == EXCHANGE ? read_exchange(reader, x, v, check) : read_buffer(x, v);
 }
 
-/* Whether all are on the same device of a type. */
+/* Whether all are on the same device of a type; on a GPU all of one library, whose stream is the only one that is asked for. */
 static int are_on_one(const View *views, int count, int32_t type) {
     for (int k = 0; k < count; ++k)
-        if (views[k].device != views[0].device)
+        if (views[k].device != views[0].device || (type != DLPACK_CPU && views[k].reader->api != views[0].reader->api))
             return 0;
     return views[0].device >> 32 == type;
+}
+
+static int are_aligned(const View *views, int count, uintptr_t alignment) {
+    for (int k = 0; k < count; ++k)
+        if (alignment > 1 && views[k].address % alignment != 0)
+            return 0;
+    return 1;
 }
 
 static void release(View *views, int count) {

@@ -222,6 +222,11 @@ static int inside;
 static unsigned long leaver;
 static PyThread_type_lock parked;
 
+/* Whether this thread must not enter a kernel any more. */
+static int is_parked(void) {
+    return parked != NULL && PyThread_get_thread_ident() != leaver;
+}
+
 /* Runs the kernel with scratch memory; whether nothing was wrong.  One that found an index out of range has not changed an output that is an input. */
 static int run_kernel(const Kernel *kernel, const Signature *s, const View *views, int64_t taken) {
     TVMAny arguments[MOST_ARGUMENTS], result = {0};
@@ -241,7 +246,7 @@ static int run_kernel(const Kernel *kernel, const Signature *s, const View *view
     if (s->brief) {
         failed = kernel->call(kernel->function, arguments, s->count, &result);
     } else {
-        int park = parked != NULL && PyThread_get_thread_ident() != leaver;
+        int park = is_parked();
         ++inside;
         Py_BEGIN_ALLOW_THREADS
         if (park)

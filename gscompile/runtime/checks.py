@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from gscompile.errors import ArgumentError
+from gscompile.errors import ArgumentError, DeviceError, OutOfMemoryError
 from gscompile.ir import status
 from gscompile.runtime.arrays import Device, View
 from gscompile.runtime.call import PreparedCall
@@ -31,6 +31,8 @@ def pinned(length: int) -> Any:
 
     return torch.empty(length, dtype=torch.int64, pin_memory=True)
 
+
+_Place: TypeAlias = tuple[str, Device, int, int]  # library, device, stream, bytes of scratch memory
 
 ROOMS = 16  # of a module, kept for calls to come
 KEPT_WORKSPACE = 1 << 20  # bytes of scratch memory that a room may have to be kept
@@ -66,6 +68,24 @@ class FirstFound:
         return found
 
 
+def _is_free(room: Room, stream: int | None) -> bool:
+    """Whether a call on a stream, None for one that is being captured, may have a bound call's room.
+
+    What is captured runs later: replays of one graph after the other, and not beside the bound call.
+    """
+    if room.stream is None:
+        return False
+    return stream is None or (stream == room.stream and not room.fast)
+
+
+class _Own(threading.local):
+    """A thread's own records, and the devices where one may say what a call has found that was broken off."""
+
+    def __init__(self) -> None:
+        self.records: dict[Device, View] = {}
+        self.doubtful: set[Device] = set()
+
+
 class DeviceCalls:
     """A function's calls on a GPU: their rooms, and the records in which kernels keep what they find.
 
@@ -77,8 +97,8 @@ class DeviceCalls:
         self.deferred = deferred
         self._keeper, self._interface = keeper, interface
         self._shared: dict[Device, View] = {}
-        self._own = threading.local()
-        self._rooms: dict[tuple[str, Device, int, int], Room] = {}
+        self._own = _Own()
+        self._rooms: dict[_Place, Room] = {}
         self._lock = threading.Lock()
 
     def room(self, call: PreparedCall) -> Room:
@@ -89,19 +109,42 @@ class DeviceCalls:
         """Launch a call's kernels, and say what they have found if the call is to wait for that.
 
         Args:
-            room: None: one that is kept for the stream, or for this call alone.
+            room: a bound call's.  None, or where it is in use: one that is kept for the stream, or for this call alone.
+
+        Raises:
+            DeviceError: the call would have to wait, and is being captured in a CUDA graph.
         """
         kept = self.record(call) if self._interface.checks else None
-        place = None if room is not None else self._place(call)
-        room = room or (self._rooms.get(place) if place is not None else None) or self.room(call)
-        with room.one:  # two calls on a stream may share it, one after the other
-            self._keeper.enqueue(launch, room, kept, call.inputs, call.kind, call.device)
-        if place is not None:  # what was left behind by kernels that could not be launched is not kept
+        waits = kept is not None and not self.deferred
+        stream = self._keeper.stream(call.kind, call.device)
+        if waits and stream is None:
+            raise DeviceError(
+                f"{self._interface.name}: a call that waits for its index checks cannot be captured in a CUDA graph; "
+                'build with check="deferred"'
+            )
+        if kept is not None and waits and call.device in self._own.doubtful:
+            self._keeper.take(kept, call.device)
+            self._own.doubtful.discard(call.device)
+        place = None
+        if room is None or not _is_free(room, stream):
+            place = self._place(call, stream)
+            room = (self._rooms.get(place) if place is not None else None) or self.room(call)
+        try:
+            with room.one:  # two calls on a stream may share it, one after the other
+                self._keeper.enqueue(launch, room, kept, call.inputs, call.kind, call.device)
+            said = self._said(kept, call.device, call.kind) if kept is not None and waits else None
+        except BaseException:
+            if place is not None:
+                self._rooms.pop(place, None)
+            if waits:
+                self._own.doubtful.add(call.device)
+            raise
+        if place is not None:
             with self._lock:
-                if len(self._rooms) >= ROOMS:
+                if len(self._rooms) >= ROOMS and place not in self._rooms:
                     self._rooms.clear()
                 self._rooms[place] = room
-        return None if kept is None or self.deferred else self._said(kept, call.device, call.kind)
+        return said
 
     def addresses(self) -> tuple[int, ...] | None:
         """Of what the fast path needs of the driver; None where there is no such path."""
@@ -111,36 +154,42 @@ class DeviceCalls:
         """Where calls like this one run whose arrays are checked in C; see ``FastCall.add``.  None for nowhere.
 
         Args:
-            room: theirs; None for one of their own, if it may be kept.
+            room: a bound call's, which they may have.  None, or where it is for another stream: one of their own.
         """
-        if call.kind != "torch" or (room is None and call.extents.workspace > KEPT_WORKSPACE):
-            return None
-        stream = self._keeper.stream(call.kind, call.device)
+        stream = self._keeper.stream(call.kind, call.device) if call.kind == "torch" else None
         if stream is None:
             return None
-        room = room or self.room(call)
+        if room is not None and (room.fast or room.stream != stream):
+            room = None
+        if room is None and call.extents.workspace > KEPT_WORKSPACE:
+            return None
         kept = self.record(call) if self._interface.checks else None
         waits = kept is not None and not self.deferred
-        host = pinned(self._interface.kept_length) if waits else None
+        try:
+            room = room or self.room(call)
+            host = pinned(self._interface.kept_length) if waits else None
+        except (OutOfMemoryError, RuntimeError):  # calls do without
+            return None
+        room.fast = True
         addresses = (
             room.status.ptr,
             0 if kept is None else kept.ptr,
             room.workspace.ptr,
             0 if host is None else host.data_ptr(),
         )
-        nbytes = 8 * self._interface.kept_length if waits else 0
+        nbytes = 8 * self._interface.kept_length
         return stream, self._keeper.context(call.device), *addresses, nbytes, (room, kept, host)
 
-    def _place(self, call: PreparedCall) -> tuple[str, Device, int, int] | None:
+    @staticmethod
+    def _place(call: PreparedCall, stream: int | None) -> _Place | None:
         """By what a room is kept; None for not."""
         workspace = call.extents.workspace
-        stream = self._keeper.stream(call.kind, call.device) if workspace <= KEPT_WORKSPACE else None
-        return None if stream is None else (call.kind, call.device, stream, workspace)
+        return None if stream is None or workspace > KEPT_WORKSPACE else (call.kind, call.device, stream, workspace)
 
     def record(self, call: PreparedCall) -> View:
         """Where a call's kernels keep what they find."""
         if not self.deferred:
-            records: dict[Device, View] = self._own.__dict__.setdefault("records", {})
+            records = self._own.records
             if call.device not in records:
                 records[call.device] = self._new_record(call)
             return records[call.device]

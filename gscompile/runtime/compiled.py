@@ -272,7 +272,8 @@ class CompiledFunction:
             addresses = None if self._on_device is None else self._on_device.addresses()
             if self._plain or addresses is not None:
                 length, dtype = self._interface.status_length, self.outputs[0].dtype
-                self._fast = FastCalls(self._function, length, dtype, self._call, addresses)
+                alignment = self._interface.alignment
+                self._fast = FastCalls(self._function, length, dtype, self._call, addresses, alignment)
         return self._fast
 
     def _remember(self, inputs: Sequence[Any], call: PreparedCall, room: Room | None = None) -> None:
@@ -328,6 +329,8 @@ class Bound:
             compiled._remember(call.arrays, call, self._room)
         call.written()
         compiled._run(call, compiled._pointers(call), self._room)
+        if compiled._on_device is not None:  # perhaps another thread, or on another stream
+            compiled._remember(call.arrays, call, self._room)
         return call.finish()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -31,13 +31,21 @@ Launch: TypeAlias = Callable[[int, int, int], None]
 Status: TypeAlias = "ctypes.Array[ctypes.c_int64]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Room:
-    """A status record of zeros and scratch memory on a device, for one call at a time."""
+    """A status record of zeros and scratch memory on a device, for one call at a time.
+
+    Attributes:
+        stream: whose order its calls are in; None: it was made, and is cleared, by a CUDA graph.
+        one: held while a call is launched.
+        fast: calls that are checked in C use it, which hold no lock.
+    """
 
     status: View
     workspace: View
+    stream: int | None
     one: threading.Lock = field(default_factory=threading.Lock)
+    fast: bool = False
 
 
 class Runner(Protocol):
@@ -72,7 +80,7 @@ class Keeper(Runner, Protocol):
     def enqueue(
         self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
     ) -> None:
-        """Call ``launch`` with a room, and wait for nothing.
+        """Call ``launch`` with a room, and wait for nothing.  Where it raises, the room's status is zeros again.
 
         Args:
             kept: the record that outlives the call, None where nothing is checked.
@@ -126,13 +134,17 @@ class AsDevice(Host):
         return 0
 
     def room(self, status: int, workspace: int, kind: str, device: Device) -> Room:
-        return Room(self.record(status, kind, device), arrays.empty("numpy", (workspace,), DTYPES["uint8"])[1])
+        return Room(self.record(status, kind, device), arrays.empty("numpy", (workspace,), DTYPES["uint8"])[1], 0)
 
     def enqueue(
         self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
     ) -> None:
         with self._one:
-            launch(room.status.ptr, room.workspace.ptr, 0 if kept is None else kept.ptr)
+            try:
+                launch(room.status.ptr, room.workspace.ptr, 0 if kept is None else kept.ptr)
+            except BaseException:
+                ctypes.memset(room.status.ptr, 0, _nbytes(room.status))
+                raise
 
     def take(self, record: View, device: Device, kind: str | None = None) -> Status:
         found: Status = (ctypes.c_int64 * record.shape[0])()
@@ -301,8 +313,9 @@ class Cuda:
         with driver.current(device[1]):
             _, found = arrays.empty(kind, (status,), DTYPES["int64"], device)
             _, scratch = arrays.empty(kind, (max(workspace, 1),), DTYPES["uint8"], device)
-            driver.clear(found.ptr, _nbytes(found), LIBRARIES[kind].current_stream(device))
-        return Room(found, scratch)
+            stream = LIBRARIES[kind].current_stream(device)
+            driver.clear(found.ptr, _nbytes(found), stream)
+            return Room(found, scratch, None if driver.captures(stream) else stream)
 
     def enqueue(
         self, launch: Launch, room: Room, kept: View | None, inputs: Sequence[View], kind: str, device: Device
@@ -310,8 +323,12 @@ class Cuda:
         driver = self._driver()
         with driver.current(device[1]):
             stream = self._ready(driver, inputs, kind, device)
-            with self._in_use(device, stream):
-                launch(room.status.ptr, room.workspace.ptr, 0 if kept is None else kept.ptr)
+            try:
+                with self._in_use(device, stream):
+                    launch(room.status.ptr, room.workspace.ptr, 0 if kept is None else kept.ptr)
+            except BaseException:  # the kernel that makes the status zeros may not have been launched
+                driver.clear(room.status.ptr, _nbytes(room.status), stream)
+                raise
             if not LIBRARIES[kind].stream_ordered:  # it would read the result without waiting
                 driver.synchronize(stream)
 

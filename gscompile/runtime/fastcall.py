@@ -12,7 +12,8 @@ The extension is optional: without a compiler, in free-threaded Python, or with 
 gscompile is imported, all calls take the slow path, with the same results.
 
 On a GPU a signature also says on which stream, in whose memory, and, where calls wait for their checks, on which thread.  There
-it is for PyTorch's tensors only, whose exchange API tells the stream that is in use.
+it is for PyTorch's tensors only, whose exchange API tells the stream that is in use.  While its kernels are being launched by one
+thread, it fits no call of another.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class FastCalls:
         dtype: of its output.
         slow: what is called where no signature fits, with the arguments of the call.
         gpu: for a GPU's function, the addresses of what the extension calls of CUDA's driver.
+        alignment: what addresses of arrays must be multiples of, in bytes; 0 for the size of their elements.
 
     Attributes:
         called: ``slow``, until there is a signature; then what compares with it first.
@@ -61,7 +63,13 @@ class FastCalls:
     __slots__ = ("_count", "_dtype", "_fast", "called")
 
     def __init__(
-        self, function: Any, status: int, dtype: DType, slow: Answer, gpu: Sequence[int] | None = None
+        self,
+        function: Any,
+        status: int,
+        dtype: DType,
+        slow: Answer,
+        gpu: Sequence[int] | None = None,
+        alignment: int = 0,
     ) -> None:
         self._dtype, self._count = dtype, 0
         self._fast: _fastcall.FastCall | None = None
@@ -69,7 +77,7 @@ class FastCalls:
         if extension is not None and status <= extension.MOST_STATUS:
             call, first = getattr(function, "entry", None) or (_address("TVMFFIFunctionCall"), function.__chandle__())
             addresses = None if gpu is None else (_address("TVMFFIEnvSetStream"), *gpu)
-            self._fast = extension.FastCall(call, first, function, COUNT_AT, status, slow, addresses)
+            self._fast = extension.FastCall(call, first, function, COUNT_AT, status, slow, addresses, alignment)
 
     def __len__(self) -> int:
         return self._count

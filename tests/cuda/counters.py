@@ -77,6 +77,11 @@ class Launch:
         return sum(getattr(s, name) for s in self.sites if s.shared is shared and access in (None, s.access))
 
     @property
+    def keeps_a_record(self) -> bool:
+        """Whether it is the last kernel of a call, a thread, which keeps what checks have found and clears the status."""
+        return self.blocks * self.threads == 1 and {s.buffer for s in self.sites} == {"status_ptr"}
+
+    @property
     def dram_bytes(self) -> int:
         return SECTOR * (self.total("dram_sectors") + self.written_back)
 
@@ -88,6 +93,8 @@ class Launch:
 @contextmanager
 def counted(l1: int = 128 << 10, l2: int = 50 << 20, in_flight: int = 4) -> Iterator[list[Launch]]:
     """Count the launches of a ``with`` statement; the list is filled at its end.  Races are not looked for meanwhile.
+
+    The one that ends each call with checks, and is the same for all, is left out.
 
     Args:
         l1, l2: bytes of the caches: of one multiprocessor, of the device.  Empty at the start.
@@ -110,3 +117,4 @@ def counted(l1: int = 128 << 10, l2: int = 50 << 20, in_flight: int = 4) -> Iter
             found.append(Launch(name, *n))
         else:
             found[-1].sites.append(Site(name, ACCESSES[n[0]], n[1], bool(n[2]), *n[3:]))
+    found[:] = [launch for launch in found if not launch.keeps_a_record]

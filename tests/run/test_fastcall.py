@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import inspect
 import sys
@@ -13,10 +12,10 @@ import pytest
 
 import gscompile as gs
 from gscompile.runtime import compiled
-from gscompile.runtime.arrays import DLTensor
 from gscompile.runtime.fastcall import MOST, SMALL, extension
 from tests.frameworks import need
 from tests.run.calls import INDEX, SlowPathError, X, locked, made, misaligned, only_fast, put
+from tests.run.exchange import library, new_capsule
 
 if extension is None:
     pytest.skip("the C extension is not built (pip install -e .), or switched off", allow_module_level=True)
@@ -324,63 +323,7 @@ def test_references_to_tensors_are_given_back(take: Any) -> None:
     assert after[:-1] == before[:-1] and abs(after[-1] - before[-1]) < 20
 
 
-class Exchange(ctypes.Structure):
-    """``DLPackExchangeAPI``."""
-
-    _fields_ = (
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("previous", ctypes.c_void_p),
-        ("functions", ctypes.c_void_p * 5),
-    )
-
-
-FILL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
-NAME = b"dlpack_exchange_api"
-new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-    ("PyCapsule_New", ctypes.pythonapi)
-)
-
-
-def library(**changes: Any) -> Any:
-    """A class of arrays that another library might have; changes of what it tells of them through its C table."""
-
-    class Array:
-        __dlpack_c_exchange_api__: Any = None
-
-        def __init__(self, x: Any) -> None:
-            self.x, self.extents = x, (ctypes.c_int64 * x.ndim)(*x.shape)
-            self.steps = (ctypes.c_int64 * x.ndim)(*[s // x.itemsize for s in x.strides])
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            return self.x.__dlpack__(**keywords)
-
-    def fill(x: Any, to: Any) -> int:
-        t = to[0]
-        if changes.get("fails"):
-            return -1
-        t.data, t.byte_offset = x.x.ctypes.data - 8, 8
-        t.device_type, t.device_id, t.ndim = changes.get("device", 1), 0, x.x.ndim
-        t.code, t.bits, t.lanes = (2 if x.x.dtype.kind == "f" else 0), x.x.itemsize * 8, changes.get("lanes", 1)
-        t.shape = x.extents
-        t.strides = x.steps if changes.get("strides", True) else None
-        return 0
-
-    function = FILL(fill)
-    functions = (ctypes.c_void_p * 5)(*[ctypes.cast(function, ctypes.c_void_p)] * 5)
-    table = Exchange(changes.get("major", 1), 3, None, functions)
-    Array.keep = newest = [function, table]  # type: ignore[attr-defined]
-    if "newer" in changes:
-        newest.append(Exchange(2, 0, ctypes.addressof(table)))
-    Array.__dlpack_c_exchange_api__ = new_capsule(ctypes.addressof(newest[-1]), NAME, None)
-    FOREVER.append(newest)
-    return Array
-
-
-FOREVER: list[Any] = []  # a table lives as long as the process
-
-
-@pytest.mark.parametrize("changes", [{}, {"strides": False}, {"newer": True}])
+@pytest.mark.parametrize("changes", [{}, {"strides": False}, {"newer": True}, {"number": 3}])
 def test_any_librarys_arrays_are_read(take: Any, changes: Any) -> None:
     Array = library(**changes)
     x, i, out = Array(X), Array(INDEX), np.empty((4, 3), np.float32)
@@ -454,16 +397,18 @@ def test_wrong_arguments_of_the_extension() -> None:
         extension.FastCall(1)
     for make in (7, (print,), (print, 1, {}), (print, (), 1)):
         with pytest.raises(TypeError, match="make must be"):
-            fast.add((X,), X.copy(), (), 0, -1, True, make, None)
+            fast.add((X,), X.copy(), (), 0, -1, True, make, None, None)
     out = np.empty(3)
     with pytest.raises(ValueError, match="no such number of bytes: -1"):
-        fast.add((X,), X.copy(), (), -1, -1, True, None, None)
-    assert not fast.add((X,), X.tolist(), (), 0, -1, True, None, None)  # no array
-    assert not fast.add((X,) * 40, out, (), 0, -1, True, None, None)  # too many of them
-    assert not fast.add((X,), out, (0,) * 70, 0, -1, True, None, None)
-    assert not fast.add((X,), out, ("n",), 0, -1, True, None, None)
-    assert not fast.add((X,), locked(np.empty(3)), (), 0, -1, True, None, None)
-    assert not fast.add((X.reshape((1,) * 7 + X.shape),), out, (), 0, -1, True, None, None)  # no module has nine axes
+        fast.add((X,), X.copy(), (), -1, -1, True, None, None, None)
+    assert not fast.add((X,), X.tolist(), (), 0, -1, True, None, None, None)  # no array
+    assert not fast.add((X,) * 40, out, (), 0, -1, True, None, None, None)  # too many of them
+    assert not fast.add((X,), out, (0,) * 70, 0, -1, True, None, None, None)
+    assert not fast.add((X,), out, ("n",), 0, -1, True, None, None, None)
+    assert not fast.add((X,), locked(np.empty(3)), (), 0, -1, True, None, None, None)
+    assert not fast.add(
+        (X.reshape((1,) * 7 + X.shape),), out, (), 0, -1, True, None, None, None
+    )  # no module has nine axes
     with pytest.raises(ValueError, match="incorrect name"):
         extension.register(int, new_capsule(1, b"another", None), (), True, None, False)
     check = print, None, None

@@ -79,9 +79,48 @@ assert not wrong
 print("passed")
 """
 
+# The same on a GPU that is none, where a launch lets the others run.
+GPU_THREADS = """
+import threading
+from tests.run.fake_gpu import Machine, Owner, Tensor, fast_call, finds
+import numpy as np
+
+machine, wrong, lock, inside = Machine(), [], threading.Lock(), {}
+
+def kernel(arguments):
+    status, kept = arguments[3:5]
+    with lock:
+        inside[status] = inside.get(status, 0) + 1
+    if inside[status] != 1:
+        wrong.append("two in one place")
+    if len(machine.calls) % 7 == 0:
+        finds(kept)
+    with lock:
+        inside[status] -= 1
+    return 0
+
+machine.kernel = kernel
+
+def work(waits):
+    x, i, out = Tensor(np.ones((8, 3), "f4")), Tensor(np.arange(4)), Tensor(np.ones((4, 3), "f4"))
+    for step in range(300):
+        if fast(x, i, out=out) == "slow" and step % 50 == 0:
+            fast.add((x, i), out, (8, 4), 64, 0, True, None, None, Owner().there(waits=waits))
+
+fast = fast_call(machine, lambda *args, **kwargs: "slow")
+threads = [threading.Thread(target=work, args=(k % 2,)) for k in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not wrong and len(machine.calls) > 100
+print("passed")
+"""
+
 
 # Of the tests that run on both paths, those that say something about memory and threads.
-TESTS = "test_fastcall.py or (extension and (threads or freed or moved or in_place or ranks or dtypes or jax_arrays))"
+CHANGES = "threads or freed or moved or in_place or ranks or dtypes or jax_arrays"
+TESTS = f"test_fastcall.py or test_fastcall_gpu.py or (extension and ({CHANGES}))"
 
 
 pytestmark = [
@@ -121,7 +160,8 @@ def built(folder: Path, sanitizer: str) -> list[str | Path]:
     return ["gscompile.runtime._fastcall", to]
 
 
-FILES = ("tests/run/test_fastcall.py", "tests/run/test_repeated_calls.py", "tests/run/test_changed_arrays.py")
+NAMES = "test_fastcall", "test_fastcall_gpu", "test_repeated_calls", "test_changed_arrays"
+FILES = [f"tests/run/{name}.py" for name in NAMES]
 OF_PYTEST = ["-n", "0", "-p", "no:cacheprovider", "-k", TESTS, *FILES]
 
 
@@ -131,12 +171,13 @@ def test_memory_and_undefined_behaviour(tmp_path: Path) -> None:
     run([sys.executable, "-c", LOAD + PYTEST, *arguments], LD_PRELOAD=libraries, **OPTIONS)
 
 
-def test_threads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [THREADS, GPU_THREADS], ids=["cpu", "gpu"])
+def test_threads(tmp_path: Path, program: str) -> None:
     libraries = preloaded("libtsan.so")
     arguments = built(tmp_path, "thread")
     if shutil.which("setarch") is None:
         pytest.skip("needs setarch: the sanitizer wants memory where it always is")
-    run(["setarch", "-R", sys.executable, "-c", LOAD + THREADS, *arguments], LD_PRELOAD=libraries, **OPTIONS)
+    run(["setarch", "-R", sys.executable, "-c", LOAD + program, *arguments], LD_PRELOAD=libraries, **OPTIONS)
 
 
 @pytest.mark.skipif(extension is None, reason="the C extension is not built (pip install -e .), or switched off")

@@ -376,5 +376,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1) run_softmax_kernel(int64_t
       }
     }
   }
+  if (threads < (int64_t)0) {
+    status_ptr[0] = (int64_t)0;
+    status_ptr[1] = (int64_t)0;
+    status_ptr[2] = (int64_t)0;
+  }
 }
 
