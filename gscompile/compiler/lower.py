@@ -280,8 +280,8 @@ class Lowering:
     def at_once(self, checks: int) -> Record | None:
         """The record in which kernels say at once which index is out of range; None where what comes after them has to ask.
 
-        All indices are tested by kernels that read them anyway, nothing is changed that a call must not change if it fails, and no
-        rule counts in the status (:meth:`word`).
+        All indices are tested by kernels that read them anyway, nothing is changed that a call must not change if it fails, and
+        no rule counts in the status (:meth:`word`).
         """
         joined = self.target.joins_checks and all(
             id(v) in self.plan.joined for v in (*self.plan.early, *self.plan.late)

@@ -29,10 +29,9 @@ from gscompile.ir.dims import Dim, Shape, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded, test
-from gscompile.schedules.cuda.choices import BLOCK, CACHE, UNITS
+from gscompile.schedules.cuda.choices import BLOCK, UNITS
 from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
-from gscompile.schedules.cuda.numbers import STREAMED_BYTES
-from gscompile.schedules.cuda.vectors import stream, vector_length, whole_fill
+from gscompile.schedules.cuda.vectors import by_size, stream, vector_length, whole_fill
 from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import Copied, common_axes, copied
@@ -229,12 +228,7 @@ class _Rows:
         streamed = T.seq(
             *(stream(out, to, v, n * self.nest.dtype.itemsize) for to, v in zip(places, values, strict=True))
         )
-        how = self.ctx.choose(CACHE)
-        if how != CACHE.default:
-            return streamed if how == "stream" else kept
-        large = self.ctx.sizes(product(self.nest.shape) * self.nest.dtype.itemsize) > STREAMED_BYTES
-        known = T.constant_value(large)
-        return T.if_(large, streamed, kept) if known is None else streamed if known else kept
+        return by_size(self.nest, self.ctx, kept, streamed)
 
     def to(self, unit: list[Expr], n: int) -> Expr:
         """Where a unit is in the result, in elements."""

@@ -27,7 +27,7 @@ from gscompile.schedules.cuda.choices import ACCESS, ELEMENTS_BLOCK, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
 from gscompile.schedules.cuda.map import fill_cells, tests
 from gscompile.schedules.cuda.numbers import PANEL_BYTES, PANEL_CELLS, PANELLED_BYTES, SECTOR
-from gscompile.schedules.cuda.vectors import moved
+from gscompile.schedules.cuda.vectors import by_size, moved, once
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import some_cell
@@ -227,7 +227,8 @@ class _Cells:
             for axis, extent in zip(a.axes, extents, strict=False):
                 assert axis is not None
                 place = place * extent + begin[axis]
-            reads.append(moved(room, ZERO, a.buf, place * a.each, n * a.each))
+            alone = {axis for axis in a.axes if axis is not None} == {k for k, d in enumerate(nest.shape) if d != 1}
+            reads.append((once if alone else moved)(room, ZERO, a.buf, place * a.each, n * a.each))
         values, element, test = self.room(f"value{number}", nest.dtype.tir, n), nest.safe, tests(nest, self.ctx)
 
         def for_each(body: Callable[[Expr, list[Expr]], Stmt | None]) -> Stmt:
@@ -249,9 +250,15 @@ class _Cells:
             T.seq(*map(T.allocate, (*rooms, values))),
             T.seq(*reads),
             for_each(lambda q, c: T.store(values, [q], element(c))),
-            moved(nest.out, ravel(begin, nest.shape, self.ctx.sizes), values, ZERO, n),
+            self.stored(ravel(begin, nest.shape, self.ctx.sizes), values),
             for_each(lambda q, c: test(c)),
         ]
+
+    def stored(self, place: Expr, values: Buffer) -> Stmt:
+        """A unit's values go to the result, past the caches where that is large."""
+        out, n = self.nest.out, self.n
+        kept, streamed = moved(out, place, values, ZERO, n), once(out, place, values, ZERO, n, store=True)
+        return by_size(self.nest, self.ctx, kept, streamed)
 
     def room(self, name: str, dtype: str, count: int) -> Buffer:
         """Registers of a thread."""

@@ -26,7 +26,7 @@ from gscompile.schedules.cuda.atomics import NEIGHBOURS, PLAIN, atomic, atomic_n
 from gscompile.schedules.cuda.choices import ACCESS, RUN
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.points import Point, extents, harmless, placed
-from gscompile.schedules.cuda.vectors import moved
+from gscompile.schedules.cuda.vectors import moved, once
 from gscompile.schedules.loops import by_number, number_in, ravel
 from gscompile.schedules.rule import Context
 
@@ -145,10 +145,20 @@ class RowsAdded:
 
         if self.n == 1:
             return one(T.const(0))
+        alone = None if parts else T.as_load(self.value(p))
+        if alone is not None and self.own(*alone):
+            return once(values, T.const(q * self.n), alone[0], number_in(*alone), self.n)
         # of 16-bit floats TVM has no conversions of vectors
         loop = T.vectorized if self.nest.dtype.name == "float32" and not parts else T.for_
         reads = (moved(x, T.const(0), buf, place, self.n) for x, (buf, place) in zip(parts, runs, strict=True))
         return T.seq(*map(T.allocate, parts), *reads, loop(self.n, one, "k"))
+
+    def own(self, buf: Buffer, at: list[Expr]) -> bool:
+        """Whether each element of a tensor is one point's, and a row's neighbours lie side by side."""
+        layout = self.nest.op.addressing.map.layout
+        width = T.constant_value(T.extents(buf)[-1]) if at else None
+        plain = len(at) == len(layout) and not any(T.all_loads(x) for x in at)
+        return plain and T.element_dtype(buf) == "float32" and width is not None and width % self.n == 0
 
     def beside(self, p: Point, k: Expr) -> Point:
         """A point so many places further in its row."""

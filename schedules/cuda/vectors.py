@@ -10,16 +10,21 @@ import math
 from collections.abc import Callable
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim
+from gscompile.ir.dims import Dim, product
+from gscompile.ir.nests import MapNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.cuda.choices import ACCESS
+from gscompile.schedules.cuda.choices import ACCESS, CACHE
+from gscompile.schedules.cuda.numbers import STREAMED_BYTES
 from gscompile.schedules.loops import by_number
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import Copied, copied
 
 STREAM = "gs_stream_"
 """What the names of the device functions begin with that store past the caches; the emulation stores as usual."""
+
+LOAD, STORE = "gs_load_", "gs_store_"
+"""What the names of those begin with that move what no thread reads again."""
 
 
 def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
@@ -60,6 +65,44 @@ def moved(to: Buffer, to_place: Expr, source: Buffer, source_place: Expr, n: int
         return T.store(to, by_number(to_place + q, T.extents(to)), value)
 
     return T.vectorized(n, one, "q") if n > 1 else one(T.const(0))
+
+
+def once(to: Buffer, to_place: Expr, source: Buffer, source_place: Expr, n: int, store: bool = False) -> Stmt:
+    """As :func:`moved`, of what no thread reads again: ``ld.global.cs`` to a thread's own buffer, or ``st.global.cs`` from one.
+
+    It leaves the L2 cache to what is read or added to at random.  Measured on an H200: rows of 64 floats added to 100,000 others
+    185 us instead of 209, 8,000,000 points of a table of 67 MB 148 instead of 157.
+    """
+    nbytes = n * T.itemsize(source)
+    if nbytes not in _WORDS:
+        return moved(to, to_place, source, source_place, n)
+    c, _ = _WORDS[nbytes]
+    name = f"{STORE if store else LOAD}{nbytes}"
+    does = f"__stcs(({c}*)to, *(const {c}*)from)" if store else f"*({c}*)to = __ldcs((const {c}*)from)"
+    text = f"__device__ __forceinline__ void {name}(void* to, const void* from) {{\n  {does};\n}}\n"
+    address = T.address_of(source, *by_number(source_place, T.extents(source)))
+    return T.evaluate(T.device_call(name, T.address_of(to, *by_number(to_place, T.extents(to))), address, source=text))
+
+
+def plainly_once(name: str, to: Buffer, at: list[Expr], source: Expr) -> Stmt:
+    """What that device function does, by plain loads and stores."""
+    buf, place = T.addressed(source)
+    n = int(name.removeprefix(STORE).removeprefix(LOAD)) // T.itemsize(to)
+
+    def beside(x: list[Expr], k: int) -> list[Expr]:
+        return [*x[:-1], x[-1] + k]
+
+    return T.seq(*(T.store(to, beside(at, k), T.load(buf, *beside(place, k))) for k in range(n)))
+
+
+def by_size(nest: MapNest, ctx: Context, kept: Stmt, streamed: Stmt) -> Stmt:
+    """Stores of a nest's result by way of the caches, or past them where it is larger than they are."""
+    how = ctx.choose(CACHE)
+    if how != CACHE.default:
+        return streamed if how == "stream" else kept
+    large = ctx.sizes(product(nest.shape) * nest.dtype.itemsize) > STREAMED_BYTES
+    known = T.constant_value(large)
+    return T.if_(large, streamed, kept) if known is None else streamed if known else kept
 
 
 def whole_fill(dtype: DType, n: int) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.schedules.cuda import copies, sorted_elements
+from gscompile.schedules.cuda import sorted_elements, vectors
 from tests.cuda import CudaError, cpu_compiler, on_cpu
 from tests.cuda.counters import Launch, counted
 
@@ -52,7 +52,7 @@ def atomics(found: list[Launch]) -> int:
 def test_copies_of_rows_use_all_of_their_sectors(
     tmp_path: Path, streamed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copies, "STREAMED_BYTES", streamed)
+    monkeypatch.setattr(vectors, "STREAMED_BYTES", streamed)
     rng = np.random.default_rng(0)
     x, i = rng.random((500, 40), np.float32), rng.integers(0, 500, 2000)
     (found,) = launches(

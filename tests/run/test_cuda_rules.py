@@ -25,7 +25,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.schedules import Context
-from gscompile.schedules.cuda import copies, launch
+from gscompile.schedules.cuda import elements, launch, vectors
 from gscompile.schedules.cuda.points import over_points
 from gscompile.schedules.cuda.scatter import copy_base
 from tests import cuda, oracle
@@ -600,7 +600,7 @@ def test_copies_walk(
 ) -> None:
     """A small grid that walks over much work, with rows of any length, those of 16 bytes and others."""
     monkeypatch.setattr(launch, "most_blocks", lambda target: blocks)
-    monkeypatch.setattr(copies, "STREAMED_BYTES", streamed)
+    monkeypatch.setattr(vectors, "STREAMED_BYTES", streamed)
     b, run = wide_rows("w", dtype, bounds)
     module = emulate(b, **options)
     for w in (400, 33, 1, 0):
@@ -610,7 +610,7 @@ def test_copies_walk(
 @pytest.mark.skipif(cuda.cpu_compiler() is not None, reason=str(cuda.cpu_compiler()))
 def test_copies_walk_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "most_blocks", lambda target: 1)
-    monkeypatch.setattr(copies, "STREAMED_BYTES", 1000)
+    monkeypatch.setattr(vectors, "STREAMED_BYTES", 1000)
     cases = [wide_rows(w, dtype, "fill") for dtype in ("float16", "uint8", "float64") for w in ("w",)]
     for (_, run), (module, _) in zip(cases, cuda.on_cpu([b for b, _ in cases], tmp_path), strict=True):
         for w in (800, 33, 0):
@@ -756,3 +756,25 @@ def test_cuda_text(rule: str, tmp_path: Path, thorough: bool) -> None:
         if rule in ("copies", "cells"):
             widths = {SIZES[base] * int(n or 1) for base, n in re.findall(r"\*\(([a-z]+)(\d?)\*\)", source)}
             assert widths == ({c.access} if c.access else set()), f"{c.name}: accesses of {widths} bytes"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+def test_a_table_larger_than_the_cache_is_gathered_in_panels(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A panel holds all rows of a few columns; the result, and what is said of bad indices, are as without."""
+    monkeypatch.setattr(elements, "PANELLED_BYTES", 1000)
+    monkeypatch.setattr(elements, "PANEL_BYTES", 4000)
+    monkeypatch.setattr(vectors, "STREAMED_BYTES", 1000)
+    rng = np.random.default_rng(7)
+    x, i = random_data(rng, (30, 192), dtype), rng.integers(-30, 30, (41, 192))
+    b = gs.Builder("panels")
+    b.output(b.gather(b.input("x", x.shape, dtype), b.input("i", i.shape, "int64"), dim=0))
+    walked: list[int] = []
+    panels = elements._Cells.panels
+    monkeypatch.setattr(elements._Cells, "panels", lambda self: walked.append(panels(self)) or walked[-1])
+    m = emulate(b)
+    assert max(walked) > 1
+    assert_same(m(x, i), np.take_along_axis(x, i % 30, 0))
+    i[20, 3], i[7, 190] = 30, -31
+    with pytest.raises(gs.BoundsError) as e:
+        m(x, i)
+    assert (e.value.position, e.value.value) == ((7, 190), -31)

@@ -26,6 +26,7 @@ struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
 template <class T> void __stcs(T *p, T v) { *p = v; }
+template <class T> T __ldcs(const T *p) { return *p; }
 
 using std::max;
 using std::min;
