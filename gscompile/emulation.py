@@ -24,7 +24,7 @@ from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import AS_DEVICE, Runner
 from gscompile.schedules.cuda.atomics import PLAIN
 from gscompile.schedules.cuda.check import FOUND, KEEP, plainly_found
-from gscompile.schedules.cuda.vectors import LOAD, STORE, STREAM, plainly_once
+from gscompile.schedules.cuda.vectors import COPY, LOAD, STORE, STREAM, plainly_moved
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def _plain(name: str, buf: Any, at: list[Any], value: Any, *more: Any) -> Stmt:
     """What a device function does when no other thread runs: an atomic operation, a store past the caches, or a record kept."""
     if name.startswith(STREAM):
         return T.store_vector(buf, at[-1], T.reinterpreted(value))
-    if name.startswith((LOAD, STORE)):
-        return plainly_once(name, buf, at, value)
+    if name.startswith((COPY, LOAD, STORE)):
+        return plainly_moved(name, buf, at, value)
     if name.startswith(FOUND):
         return plainly_found(name, buf, value, *more)
     if name.startswith(KEEP):

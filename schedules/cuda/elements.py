@@ -1,9 +1,10 @@
-"""Gathers of single elements: a thread takes neighbouring cells, whose indices it reads at once.
+"""Gathers of single elements, and of rows with which something is computed: a thread takes neighbouring cells.
 
-That are as many as 16 bytes hold of the result and of each tensor of indices: 4 cells of float32 by int32, 2 by int64.  Only a
-single axis may end with fewer, which go one by one; where a row's extent is no multiple, neighbours would not be aligned, and
-where only a call tells, there is a kernel for either.  Indices that wrap around a size that only a call tells are left to
-``Cells``: such a division is a function, around whose call a thread of several cells spills registers.  A block
+It reads their indices at once, as many as 16 bytes hold of the result and of each tensor of indices: 4 cells of float32 by
+int32, 2 by int64. Or it reads at once what neighbours find side by side in the rows that an index of their row leads to.
+Only a single axis may end with fewer, which go one by one; where a row's extent is no multiple, neighbours would not be
+aligned, and where only a call tells, there is a kernel for either. Indices that wrap around a size that only a call tells
+are left to ``Cells``: such a division is a function, around whose call a thread of several cells spills registers. A block
 takes a chunk, with :data:`UNDERWAY` cells of a thread underway.
 
 A table whose columns are the cells' own, larger than the L2 cache, is gathered panel by panel: blocks that run at the same time
@@ -27,8 +28,8 @@ from gscompile.schedules.cuda.choices import ACCESS, ELEMENTS_BLOCK, UNDERWAY
 from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
 from gscompile.schedules.cuda.map import fill_cells, tests
 from gscompile.schedules.cuda.numbers import PANEL_BYTES, PANEL_CELLS, PANELLED_BYTES, SECTOR
-from gscompile.schedules.cuda.vectors import by_size, moved, once
-from gscompile.schedules.loops import ravel
+from gscompile.schedules.cuda.vectors import COPY, LOAD, STORE, by_size, by_words
+from gscompile.schedules.loops import number_in, ravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import some_cell
 
@@ -36,6 +37,9 @@ ZERO = T.const(0)
 
 MOST_CELLS = 4
 """That a thread takes at once."""
+
+MOST_BESIDE = 8
+"""The same, where rows are read."""
 
 MOST_COST = 32
 """Of a cell, in scalar instructions: kernels hold its code several times."""
@@ -56,19 +60,22 @@ def neighbours(nest: MapNest, ctx: Context) -> Stmt | None:
     if not nest.shape or nest.dtype.kind == "b" or nest.cost > MOST_COST:
         return None
     ahead = _ahead(nest, ctx)
-    if not ahead or T.divides(nest.safe(some_cell(nest.shape))):
+    beside = [] if ahead else _beside(nest, ctx)
+    if not (ahead or beside) or T.divides(nest.safe(some_cell(nest.shape))):
         return None
-    extent, one_axis = nest.shape[-1], all(d == 1 for d in nest.shape[:-1])
+    extent, one_axis = nest.shape[-1], not beside and all(d == 1 for d in nest.shape[:-1])
+    loads = T.all_loads(nest.safe(some_cell(nest.shape)))
+    sizes = [nest.dtype.itemsize, *(a.nbytes for a in ahead), *(T.itemsize(loads[k][0]) for k in beside)]
 
     def cells(access: int) -> int:
         """How many a thread takes at once, of accesses of at most so many bytes."""
-        most = min([MOST_CELLS, *(max(access // x, 1) for x in (nest.dtype.itemsize, *(a.nbytes for a in ahead)))])
+        most = min([MOST_BESIDE if beside else MOST_CELLS, *(max(access // x, 1) for x in sizes)])
         return max(math.gcd(most, extent) if isinstance(extent, int) and not one_axis else most, 1)
 
-    if cells(int(ACCESS.default)) * max(a.each for a in ahead) < 2:
+    if cells(int(ACCESS.default)) * max([1, *(a.each for a in ahead)]) < 2:
         return None
     n = cells(int(ctx.choose(ACCESS)))
-    kernels = _Cells(nest, ctx, ahead, n, one_axis).kernels()
+    kernels = _Cells(nest, ctx, ahead, beside, n, one_axis).kernels()
     if n == 1 or one_axis or isinstance(extent, int):
         return kernels
     single = fill_cells(ctx, nest.out, nest.shape, nest.safe, tests(nest, ctx))
@@ -128,18 +135,42 @@ def _ahead(nest: MapNest, ctx: Context) -> list[_Ahead]:
     return found
 
 
+def _beside(nest: MapNest, ctx: Context) -> list[int]:
+    """The numbers, among a cell's loads, of those that neighbours make side by side, in rows found by way of an index."""
+    cell, found, by_index = some_cell(nest.shape), [], False
+    for k, (buf, at) in enumerate(T.all_loads(nest.safe(cell))):
+        if not at or not T.same_expr(at[-1], cell[-1]):
+            continue
+        own = [
+            T.same_expr(x, cell[-1]) or any(T.same_expr(cell[-1], y) for _, z in T.all_loads(x) for y in z)
+            for x in at[:-1]
+        ]
+        width = T.extents(buf)[-1]
+        if (
+            any(own)
+            or T.constant_value(width - ctx.sizes(nest.shape[-1])) != 0
+            or T.itemsize(buf) > int(ACCESS.default) // 2
+        ):
+            return []
+        by_index = by_index or any(T.all_loads(x) for x in at[:-1])
+        found.append(k)
+    return found if by_index and len(nest.shape) > 1 else []
+
+
 @dataclass(frozen=True, slots=True)
 class _Cells:
     """Cells that are taken n at once.
 
     Attributes:
         ahead: what is read for all n.
+        beside: the numbers, among a cell's loads, of those that are made for all n at once.
         rest: the last ones may be fewer.
     """
 
     nest: MapNest
     ctx: Context
     ahead: Sequence[_Ahead]
+    beside: Sequence[int]
     n: int
     rest: bool
 
@@ -228,14 +259,24 @@ class _Cells:
                 assert axis is not None
                 place = place * extent + begin[axis]
             alone = {axis for axis in a.axes if axis is not None} == {k for k, d in enumerate(nest.shape) if d != 1}
-            reads.append((once if alone else moved)(room, ZERO, a.buf, place * a.each, n * a.each))
+            reads.append(by_words(room, ZERO, a.buf, place * a.each, n * a.each, LOAD if alone else COPY))
+        loads = [T.all_loads(nest.safe(begin))[k] for k in self.beside]
+        rows = [self.room(f"row{number}_{k}", T.element_dtype(buf), n) for k, (buf, _) in enumerate(loads)]
+        reads += [
+            by_words(room, ZERO, buf, number_in(buf, at), n, COPY) for room, (buf, at) in zip(rows, loads, strict=True)
+        ]
         values, element, test = self.room(f"value{number}", nest.dtype.tir, n), nest.safe, tests(nest, self.ctx)
+        own = any(T.same_expr(x, begin[-1]) for x in nest.grid(begin))  # an index for each cell
 
         def for_each(body: Callable[[Expr, list[Expr]], Stmt | None]) -> Stmt:
             def one(q: Expr) -> Stmt:
                 cell = [*begin[:-1], begin[-1] + q]
+                here = [T.all_loads(element(cell))[k] for k in self.beside]
 
                 def ahead(buf: Buffer, at: list[Expr]) -> Expr | None:
+                    for (other, place), room in zip(here, rows, strict=True):
+                        if buf.same_as(other) and all(map(T.same_expr, at, place)):
+                            return T.load(room, q)
                     for a, room in zip(self.ahead, rooms, strict=True):
                         component = a.component(buf, at, cell)
                         if component is not None:
@@ -247,17 +288,17 @@ class _Cells:
             return T.for_(n, one, "q") if n > 1 else one(ZERO)
 
         return [
-            T.seq(*map(T.allocate, (*rooms, values))),
+            T.seq(*map(T.allocate, (*rooms, *rows, values))),
             T.seq(*reads),
             for_each(lambda q, c: T.store(values, [q], element(c))),
             self.stored(ravel(begin, nest.shape, self.ctx.sizes), values),
-            for_each(lambda q, c: test(c)),
+            for_each(lambda q, c: test(c)) if own else T.seq(test(begin)),
         ]
 
     def stored(self, place: Expr, values: Buffer) -> Stmt:
         """A unit's values go to the result, past the caches where that is large."""
         out, n = self.nest.out, self.n
-        kept, streamed = moved(out, place, values, ZERO, n), once(out, place, values, ZERO, n, store=True)
+        kept, streamed = (by_words(out, place, values, ZERO, n, how) for how in (COPY, STORE))
         return by_size(self.nest, self.ctx, kept, streamed)
 
     def room(self, name: str, dtype: str, count: int) -> Buffer:

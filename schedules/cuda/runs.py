@@ -26,7 +26,7 @@ from gscompile.schedules.cuda.atomics import NEIGHBOURS, PLAIN, atomic, atomic_n
 from gscompile.schedules.cuda.choices import ACCESS, RUN
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.points import Point, extents, harmless, placed
-from gscompile.schedules.cuda.vectors import moved, once
+from gscompile.schedules.cuda.vectors import LOAD, by_words, moved
 from gscompile.schedules.loops import by_number, number_in, ravel
 from gscompile.schedules.rule import Context
 
@@ -147,7 +147,7 @@ class RowsAdded:
             return one(T.const(0))
         alone = None if parts else T.as_load(self.value(p))
         if alone is not None and self.own(*alone):
-            return once(values, T.const(q * self.n), alone[0], number_in(*alone), self.n)
+            return by_words(values, T.const(q * self.n), alone[0], number_in(*alone), self.n, LOAD)
         # of 16-bit floats TVM has no conversions of vectors
         loop = T.vectorized if self.nest.dtype.name == "float32" and not parts else T.for_
         reads = (moved(x, T.const(0), buf, place, self.n) for x, (buf, place) in zip(parts, runs, strict=True))

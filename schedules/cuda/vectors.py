@@ -23,8 +23,8 @@ from gscompile.schedules.runs import Copied, copied
 STREAM = "gs_stream_"
 """What the names of the device functions begin with that store past the caches; the emulation stores as usual."""
 
-LOAD, STORE = "gs_load_", "gs_store_"
-"""What the names of those begin with that move what no thread reads again."""
+COPY, LOAD, STORE = "gs_copy_", "gs_load_", "gs_store_"
+"""What the names of those begin with that move neighbours at once; see :func:`by_words`."""
 
 
 def vector_length(ctx: Context, dtype: DType, *widths: Dim) -> int:
@@ -67,27 +67,35 @@ def moved(to: Buffer, to_place: Expr, source: Buffer, source_place: Expr, n: int
     return T.vectorized(n, one, "q") if n > 1 else one(T.const(0))
 
 
-def once(to: Buffer, to_place: Expr, source: Buffer, source_place: Expr, n: int, store: bool = False) -> Stmt:
-    """As :func:`moved`, of what no thread reads again: ``ld.global.cs`` to a thread's own buffer, or ``st.global.cs`` from one.
+# how neighbours are moved at once -> C++ for it, of a vector's type c
+_HOW = {
+    COPY: "*({c}*)to = *(const {c}*)from",
+    LOAD: "*({c}*)to = __ldcs((const {c}*)from)",
+    STORE: "__stcs(({c}*)to, *(const {c}*)from)",
+}
 
-    It leaves the L2 cache to what is read or added to at random.  Measured on an H200: rows of 64 floats added to 100,000 others
-    185 us instead of 209, 8,000,000 points of a table of 67 MB 148 instead of 157.
+
+def by_words(to: Buffer, to_place: Expr, source: Buffer, source_place: Expr, n: int, how: str) -> Stmt:
+    """As :func:`moved`, of any dtype, as 32-bit words where they are that many.
+
+    ``LOAD`` and ``STORE`` are for what no thread reads again, to a thread's own buffer by ``ld.global.cs`` or from one by
+    ``st.global.cs``. They leave the L2 cache to what is read or added to at random. Measured on an H200: rows of 64 floats
+    added to 100,000 others 185 us instead of 209, 8,000,000 points of a table of 67 MB 148 instead of 157.
     """
     nbytes = n * T.itemsize(source)
     if nbytes not in _WORDS:
-        return moved(to, to_place, source, source_place, n)
+        return T.seq(*(moved(to, to_place + q, source, source_place + q, 1) for q in range(n)))
     c, _ = _WORDS[nbytes]
-    name = f"{STORE if store else LOAD}{nbytes}"
-    does = f"__stcs(({c}*)to, *(const {c}*)from)" if store else f"*({c}*)to = __ldcs((const {c}*)from)"
+    name, does = f"{how}{nbytes}", _HOW[how].format(c=c)
     text = f"__device__ __forceinline__ void {name}(void* to, const void* from) {{\n  {does};\n}}\n"
     address = T.address_of(source, *by_number(source_place, T.extents(source)))
     return T.evaluate(T.device_call(name, T.address_of(to, *by_number(to_place, T.extents(to))), address, source=text))
 
 
-def plainly_once(name: str, to: Buffer, at: list[Expr], source: Expr) -> Stmt:
+def plainly_moved(name: str, to: Buffer, at: list[Expr], source: Expr) -> Stmt:
     """What that device function does, by plain loads and stores."""
     buf, place = T.addressed(source)
-    n = int(name.removeprefix(STORE).removeprefix(LOAD)) // T.itemsize(to)
+    n = int(name.rpartition("_")[2]) // T.itemsize(to)
 
     def beside(x: list[Expr], k: int) -> list[Expr]:
         return [*x[:-1], x[-1] + k]

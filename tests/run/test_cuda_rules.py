@@ -762,7 +762,7 @@ def test_cuda_text(rule: str, tmp_path: Path, thorough: bool) -> None:
 def test_a_table_larger_than_the_cache_is_gathered_in_panels(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A panel holds all rows of a few columns; the result, and what is said of bad indices, are as without."""
     monkeypatch.setattr(elements, "PANELLED_BYTES", 1000)
-    monkeypatch.setattr(elements, "PANEL_BYTES", 4000)
+    monkeypatch.setattr(elements, "PANEL_BYTES", 1500 * numpy_dtype(dtype).itemsize)
     monkeypatch.setattr(vectors, "STREAMED_BYTES", 1000)
     rng = np.random.default_rng(7)
     x, i = random_data(rng, (30, 192), dtype), rng.integers(-30, 30, (41, 192))

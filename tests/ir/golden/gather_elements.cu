@@ -1,3 +1,11 @@
+__device__ __forceinline__ void gs_store_8(void* to, const void* from) {
+  __stcs((uint2*)to, *(const uint2*)from);
+}
+
+__device__ __forceinline__ void gs_load_16(void* to, const void* from) {
+  *(uint4*)to = __ldcs((const uint4*)from);
+}
+
 __device__ __forceinline__ void gs_found_0_1_2(int64_t* kept, long long at, long long value, long long call, long long s0, long long s1) {
   unsigned long long* state = (unsigned long long*)kept;
   volatile int64_t* r = kept;
@@ -62,8 +70,8 @@ extern "C" __global__ void __launch_bounds__(512) gather_elements_kernel_1(int64
     alignas(16) float value0_ptr[2];
     alignas(16) int64_t ahead1_0_ptr[2];
     alignas(16) float value1_ptr[2];
-    *(longlong2*)(ahead0_0_ptr + (int64_t)0) = *(longlong2*)(i_ptr + ((at0 * (int64_t)8) + (at1 * (int64_t)2)));
-    *(longlong2*)(ahead1_0_ptr + (int64_t)0) = *(longlong2*)(i_ptr + ((at2 * (int64_t)8) + (at3 * (int64_t)2)));
+    gs_load_16((&(ahead0_0_ptr[0])), (&(i_ptr[((at0 * (int64_t)8) + (at1 * (int64_t)2))])));
+    gs_load_16((&(ahead1_0_ptr[0])), (&(i_ptr[((at2 * (int64_t)8) + (at3 * (int64_t)2))])));
     for (int64_t q = (int64_t)0; q < (int64_t)2; ++q) {
       int64_t condval_1;
       if (ahead0_0_ptr[q] < (int64_t)0) {
@@ -82,8 +90,16 @@ extern "C" __global__ void __launch_bounds__(512) gather_elements_kernel_1(int64
       }
       value1_ptr[q_1] = x_ptr[(((((int64_t)min(((uint64_t)(max((condval_2 ^ (int64_t)0), (int64_t)0) ^ (int64_t)0)), ((uint64_t)(n - (int64_t)1)))) * (int64_t)8) + (at3 * (int64_t)2)) + q_1)];
     }
-    *(float2*)(out0_gather_2_ptr + ((at0 * (int64_t)8) + (at1 * (int64_t)2))) = *(float2*)(value0_ptr + (int64_t)0);
-    *(float2*)(out0_gather_2_ptr + ((at2 * (int64_t)8) + (at3 * (int64_t)2))) = *(float2*)(value1_ptr + (int64_t)0);
+    if ((int64_t)1048576 < k) {
+      gs_store_8((&(out0_gather_2_ptr[((at0 * (int64_t)8) + (at1 * (int64_t)2))])), (&(value0_ptr[0])));
+    } else {
+      *(float2*)(out0_gather_2_ptr + ((at0 * (int64_t)8) + (at1 * (int64_t)2))) = *(float2*)(value0_ptr + (int64_t)0);
+    }
+    if ((int64_t)1048576 < k) {
+      gs_store_8((&(out0_gather_2_ptr[((at2 * (int64_t)8) + (at3 * (int64_t)2))])), (&(value1_ptr[0])));
+    } else {
+      *(float2*)(out0_gather_2_ptr + ((at2 * (int64_t)8) + (at3 * (int64_t)2))) = *(float2*)(value1_ptr + (int64_t)0);
+    }
   } else {
     for (int64_t k_1 = (int64_t)0; k_1 < (grid0 >> (int64_t)9); ++k_1) {
       alignas(8) int64_t i__ptr_1[1];
@@ -97,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(512) gather_elements_kernel_1(int64
         int64_t at1_1 = at__ptr_1[1];
         alignas(16) int64_t ahead0_0_ptr_1[2];
         alignas(16) float value0_ptr_1[2];
-        *(longlong2*)(ahead0_0_ptr_1 + (int64_t)0) = *(longlong2*)(i_ptr + ((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2)));
+        gs_load_16((&(ahead0_0_ptr_1[0])), (&(i_ptr[((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2))])));
         for (int64_t q_2 = (int64_t)0; q_2 < (int64_t)2; ++q_2) {
           int64_t condval_3;
           if (ahead0_0_ptr_1[q_2] < (int64_t)0) {
@@ -107,7 +123,11 @@ extern "C" __global__ void __launch_bounds__(512) gather_elements_kernel_1(int64
           }
           value0_ptr_1[q_2] = x_ptr[(((((int64_t)min(((uint64_t)(max((condval_3 ^ (int64_t)0), (int64_t)0) ^ (int64_t)0)), ((uint64_t)(n - (int64_t)1)))) * (int64_t)8) + (at1_1 * (int64_t)2)) + q_2)];
         }
-        *(float2*)(out0_gather_2_ptr + ((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2))) = *(float2*)(value0_ptr_1 + (int64_t)0);
+        if ((int64_t)1048576 < k) {
+          gs_store_8((&(out0_gather_2_ptr[((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2))])), (&(value0_ptr_1[0])));
+        } else {
+          *(float2*)(out0_gather_2_ptr + ((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2))) = *(float2*)(value0_ptr_1 + (int64_t)0);
+        }
       }
     }
   }

@@ -6,6 +6,10 @@ __device__ __forceinline__ void gs_atomic_add_float32x4(float* p, float* v) {
 #endif
 }
 
+__device__ __forceinline__ void gs_load_16(void* to, const void* from) {
+  *(uint4*)to = __ldcs((const uint4*)from);
+}
+
 __device__ __forceinline__ void gs_matched_add_int32(int* p, int64_t cell, int v) {
   const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;
   unsigned int same = __match_any_sync(all, (unsigned long long)cell);
@@ -245,11 +249,11 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_3(int64_t* __r
     int64_t cell2 = cell__ptr[2];
     int64_t cell3 = cell__ptr[3];
     alignas(16) float values_ptr[16];
-    *(float4*)(values_ptr + 0) = *(float4*)(v_ptr + (((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)));
-    *(float4*)(values_ptr + 4) = *(float4*)(v_ptr + ((((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)) + 8));
-    *(float4*)(values_ptr + 8) = *(float4*)(v_ptr + ((((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)) + 16));
+    gs_load_16((&(values_ptr[0])), (&(v_ptr[(((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4))])));
+    gs_load_16((&(values_ptr[4])), (&(v_ptr[((((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)) + 8)])));
+    gs_load_16((&(values_ptr[8])), (&(v_ptr[((((((int)threadIdx.x) >> 1) * 32) + ((((int)threadIdx.x) & 1) * 4)) + 16)])));
     if (((int)threadIdx.x) < 2) {
-      *(float4*)(values_ptr + 12) = *(float4*)(v_ptr + ((((int)threadIdx.x) * 4) + 24));
+      gs_load_16((&(values_ptr[12])), (&(v_ptr[((((int)threadIdx.x) * 4) + 24)])));
     }
     if ((int64_t)0 <= cell0) {
       if (cell0 == cell1) {
