@@ -5,8 +5,9 @@ element.  Threads are numbered over all units of all rows, so that none is idle 
 accesses lie side by side.  Lanes in the same row read the same index, which the load unit hands to all of them: per warp and
 row one sector of 32 bytes, from L1 but for the first.
 
-A block takes a chunk, of which each thread has :data:`UNITS` units underway, a block apart: it tests their indices, finds
-where they are, loads them all, then stores them all. A tensor that is copied whole may end within a unit; other rows of
+A block takes a chunk, of which each thread has :data:`UNITS` units underway, a block apart: it finds
+where they are, loads them all, stores them all, and tests their indices last: a test is a branch, behind which nothing is
+read ahead. A tensor that is copied whole may end within a unit; other rows of
 unknown length have a kernel for units, and one for elements. Small work has a unit per thread. Blocks that walk over the
 work, a grid apart, take 5 to 12 % longer on an H200: the last round is not whole, and the hardware evens out blocks that
 take longer. What is only read goes through ``ld.global.nc``, as nvcc makes of ``__restrict__`` by itself; a result larger
@@ -117,11 +118,11 @@ class _Rows:
 
             def one(i: Expr) -> Stmt:
                 tests, move = self.units(at([i]), n)
-                return T.seq(tests, T.if_(self.some(), move))
+                return T.seq(T.if_(self.some(), move), tests)
 
             def several(numbers: list[Expr]) -> Stmt:
                 tests, move = self.units(at(numbers), n)
-                return T.seq(tests, move)
+                return T.seq(move, tests)
 
             count, batch = self.ctx.sizes(product(units)), several if self.batched(n) else None
             return chunked(

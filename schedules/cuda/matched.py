@@ -109,9 +109,9 @@ def read_ahead(
 
         def read(cells: list[Expr]) -> Stmt:
             values = [T.if_then_else(x >= 0, value(p.point), otherwise) for x, p in zip(cells, points, strict=True)]
-            return T.lets("v", values, lambda v: use(cells, v))
+            return T.lets("v", values, lambda v: T.seq(*(p.test for p in points), use(cells, v)))
 
-        return T.seq(*(p.test for p in points), T.registers("cell", [p.cell for p in points], read))
+        return T.registers("cell", [p.cell for p in points], read)
 
     return T.registers("i", [first + WARP * k for k in range(ctx.choose(UNDERWAY))], at_numbers)
 

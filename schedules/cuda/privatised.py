@@ -169,11 +169,9 @@ class _Private(AtomicScatter):
             def combine(place: list[Expr], value: list[Expr]) -> Stmt:
                 adds = [atomic(cells.op, private, [x], v) for x, v in zip(place, value, strict=True)]
                 found = [None if ok is None else x >= 0 for x, ok in zip(place, takes, strict=True)]
-                return T.seq(*map(T.if_, found, adds))
+                return T.seq(*(test(self.nest.check, p.grid, ctx) for p, _ in at), *map(T.if_, found, adds))
 
-            tests = [test(self.nest.check, p.grid, ctx) for p, _ in at]
-            read = T.registers("cell", places, lambda x: T.lets("v", values, lambda v: combine(x, v)))
-            return T.seq(*tests, read)
+            return T.registers("cell", places, lambda x: T.lets("v", values, lambda v: combine(x, v)))
 
         block = ctx.choose(PRIVATE_BLOCK)
 

@@ -123,9 +123,9 @@ class RowsAdded:
                 T.if_(here if harmless(self.value(r.point)) else x >= 0, self.read(r.point, values, q))
                 for q, (r, x, here) in enumerate(zip(rows_at, cell, inside, strict=True))
             ]
-            return T.seq(T.allocate(values), *reads, use(cell, values))
+            return T.seq(T.allocate(values), *reads, *(r.test for r in rows_at), use(cell, values))
 
-        return T.seq(*(r.test for r in rows_at), T.registers("cell", [r.cell for r in rows_at], used))
+        return T.registers("cell", [r.cell for r in rows_at], used)
 
     def added(self, cell: list[Expr], values: Buffer) -> Stmt:
         """Rows' values are added."""

@@ -2,6 +2,10 @@ __device__ __forceinline__ void gs_store_8(void* to, const void* from) {
   __stcs((uint2*)to, *(const uint2*)from);
 }
 
+__device__ __forceinline__ void gs_copy_8(void* to, const void* from) {
+  *(uint2*)to = *(const uint2*)from;
+}
+
 __device__ __forceinline__ void gs_load_16(void* to, const void* from) {
   *(uint4*)to = __ldcs((const uint4*)from);
 }
@@ -93,12 +97,12 @@ extern "C" __global__ void __launch_bounds__(512) gather_elements_kernel_1(int64
     if ((int64_t)1048576 < k) {
       gs_store_8((&(out0_gather_2_ptr[((at0 * (int64_t)8) + (at1 * (int64_t)2))])), (&(value0_ptr[0])));
     } else {
-      *(float2*)(out0_gather_2_ptr + ((at0 * (int64_t)8) + (at1 * (int64_t)2))) = *(float2*)(value0_ptr + (int64_t)0);
+      gs_copy_8((&(out0_gather_2_ptr[((at0 * (int64_t)8) + (at1 * (int64_t)2))])), (&(value0_ptr[0])));
     }
     if ((int64_t)1048576 < k) {
       gs_store_8((&(out0_gather_2_ptr[((at2 * (int64_t)8) + (at3 * (int64_t)2))])), (&(value1_ptr[0])));
     } else {
-      *(float2*)(out0_gather_2_ptr + ((at2 * (int64_t)8) + (at3 * (int64_t)2))) = *(float2*)(value1_ptr + (int64_t)0);
+      gs_copy_8((&(out0_gather_2_ptr[((at2 * (int64_t)8) + (at3 * (int64_t)2))])), (&(value1_ptr[0])));
     }
   } else {
     for (int64_t k_1 = (int64_t)0; k_1 < (grid0 >> (int64_t)9); ++k_1) {
@@ -126,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(512) gather_elements_kernel_1(int64
         if ((int64_t)1048576 < k) {
           gs_store_8((&(out0_gather_2_ptr[((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2))])), (&(value0_ptr_1[0])));
         } else {
-          *(float2*)(out0_gather_2_ptr + ((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2))) = *(float2*)(value0_ptr_1 + (int64_t)0);
+          gs_copy_8((&(out0_gather_2_ptr[((at0_1 * (int64_t)8) + (at1_1 * (int64_t)2))])), (&(value0_ptr_1[0])));
         }
       }
     }
