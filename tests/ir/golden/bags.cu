@@ -235,5 +235,10 @@ extern "C" __global__ void bags_kernel_1(int64_t* __restrict__ i_ptr, int64_t* _
       gs_keep5((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
+  if (threads < (int64_t)0) {
+    status_ptr[0] = (int64_t)0;
+    status_ptr[1] = (int64_t)0;
+    status_ptr[2] = (int64_t)0;
+  }
 }
 

@@ -583,5 +583,10 @@ extern "C" __global__ void histogram_kernel_3(int64_t* __restrict__ i_ptr, int64
       gs_keep4((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
+  if (threads < (int64_t)0) {
+    status_ptr[0] = (int64_t)0;
+    status_ptr[1] = (int64_t)0;
+    status_ptr[2] = (int64_t)0;
+  }
 }
 

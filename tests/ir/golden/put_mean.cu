@@ -28,52 +28,44 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel(float* __restr
   grid__ptr[1] = 18;
   int grid0 = grid__ptr[0];
   int grid1 = grid__ptr[1];
-  int condval;
-  if (grid1 <= (grid0 * 4)) {
-    condval = 1;
+  if ((grid0 == 1024) && (1024 <= grid1)) {
+    alignas(8) int i__ptr[4];
+    i__ptr[0] = ((int)threadIdx.x);
+    i__ptr[1] = (((int)threadIdx.x) + 256);
+    i__ptr[2] = (((int)threadIdx.x) + 512);
+    i__ptr[3] = (((int)threadIdx.x) + 768);
+    int i0 = i__ptr[0];
+    int i1 = i__ptr[1];
+    int i2 = i__ptr[2];
+    int i3 = i__ptr[3];
+    alignas(8) int64_t at__ptr[4];
+    at__ptr[0] = ((int64_t)i0);
+    at__ptr[1] = ((int64_t)i1);
+    at__ptr[2] = ((int64_t)i2);
+    at__ptr[3] = ((int64_t)i3);
+    int64_t at0 = at__ptr[0];
+    int64_t at1 = at__ptr[1];
+    int64_t at2 = at__ptr[2];
+    int64_t at3 = at__ptr[3];
+    float4 v0 = *(float4*)(x_ptr + (at0 * (int64_t)4));
+    float4 v1 = *(float4*)(x_ptr + (at1 * (int64_t)4));
+    float4 v2 = *(float4*)(x_ptr + (at2 * (int64_t)4));
+    float4 v3 = *(float4*)(x_ptr + (at3 * (int64_t)4));
+    *(float4*)(out0_put_3_ptr + (((int64_t)i0) * (int64_t)4)) = v0;
+    *(float4*)(out0_put_3_ptr + (((int64_t)i1) * (int64_t)4)) = v1;
+    *(float4*)(out0_put_3_ptr + (((int64_t)i2) * (int64_t)4)) = v2;
+    *(float4*)(out0_put_3_ptr + (((int64_t)i3) * (int64_t)4)) = v3;
   } else {
-    condval = ((((grid0 * 4) + grid1) - 1) / (grid0 * 4));
-  }
-  for (int step = 0; step < condval; ++step) {
-    if ((((step + 1) * grid0) * 4) <= grid1) {
-      alignas(8) int i__ptr[4];
-      i__ptr[0] = (((step * grid0) * 4) + ((int)threadIdx.x));
-      i__ptr[1] = ((((step * grid0) * 4) + grid0) + ((int)threadIdx.x));
-      i__ptr[2] = ((((step * grid0) * 4) + (grid0 * 2)) + ((int)threadIdx.x));
-      i__ptr[3] = ((((step * grid0) * 4) + (grid0 * 3)) + ((int)threadIdx.x));
-      int i0 = i__ptr[0];
-      int i1 = i__ptr[1];
-      int i2 = i__ptr[2];
-      int i3 = i__ptr[3];
-      alignas(8) int64_t at__ptr[4];
-      at__ptr[0] = ((int64_t)i0);
-      at__ptr[1] = ((int64_t)i1);
-      at__ptr[2] = ((int64_t)i2);
-      at__ptr[3] = ((int64_t)i3);
-      int64_t at0 = at__ptr[0];
-      int64_t at1 = at__ptr[1];
-      int64_t at2 = at__ptr[2];
-      int64_t at3 = at__ptr[3];
-      float4 v0 = *(float4*)(x_ptr + (at0 * (int64_t)4));
-      float4 v1 = *(float4*)(x_ptr + (at1 * (int64_t)4));
-      float4 v2 = *(float4*)(x_ptr + (at2 * (int64_t)4));
-      float4 v3 = *(float4*)(x_ptr + (at3 * (int64_t)4));
-      *(float4*)(out0_put_3_ptr + (((int64_t)i0) * (int64_t)4)) = v0;
-      *(float4*)(out0_put_3_ptr + (((int64_t)i1) * (int64_t)4)) = v1;
-      *(float4*)(out0_put_3_ptr + (((int64_t)i2) * (int64_t)4)) = v2;
-      *(float4*)(out0_put_3_ptr + (((int64_t)i3) * (int64_t)4)) = v3;
-    } else {
-      for (int k = 0; k < 4; ++k) {
-        alignas(8) int i__ptr_1[1];
-        i__ptr_1[0] = ((((step * grid0) * 4) + (grid0 * k)) + ((int)threadIdx.x));
-        int i0_1 = i__ptr_1[0];
-        if (i0_1 < grid1) {
-          alignas(8) int64_t at__ptr_1[1];
-          at__ptr_1[0] = ((int64_t)i0_1);
-          int64_t at0_1 = at__ptr_1[0];
-          float4 v0_1 = *(float4*)(x_ptr + (at0_1 * (int64_t)4));
-          *(float4*)(out0_put_3_ptr + (((int64_t)i0_1) * (int64_t)4)) = v0_1;
-        }
+    for (int k = 0; k < (grid0 >> 8); ++k) {
+      alignas(8) int i__ptr_1[1];
+      i__ptr_1[0] = ((k * 256) + ((int)threadIdx.x));
+      int i0_1 = i__ptr_1[0];
+      if (i0_1 < grid1) {
+        alignas(8) int64_t at__ptr_1[1];
+        at__ptr_1[0] = ((int64_t)i0_1);
+        int64_t at0_1 = at__ptr_1[0];
+        float4 v0_1 = *(float4*)(x_ptr + (at0_1 * (int64_t)4));
+        *(float4*)(out0_put_3_ptr + (((int64_t)i0_1) * (int64_t)4)) = v0_1;
       }
     }
   }

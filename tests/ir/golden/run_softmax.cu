@@ -691,5 +691,10 @@ extern "C" __global__ void run_softmax_kernel_1(int64_t* __restrict__ kept_ptr, 
       gs_keep3((&(kept_ptr[0])), (&(status_ptr[0])));
     }
   }
+  if (threads < (int64_t)0) {
+    status_ptr[0] = (int64_t)0;
+    status_ptr[1] = (int64_t)0;
+    status_ptr[2] = (int64_t)0;
+  }
 }
 
