@@ -24,7 +24,8 @@ from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import AS_DEVICE, Runner
 from gscompile.schedules.cuda.atomics import PLAIN
 from gscompile.schedules.cuda.check import KEEP
-from gscompile.schedules.cuda.vectors import STREAM
+from gscompile.schedules.cuda.vectors import FILL, STREAM
+from gscompile.schedules.loops import by_number
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,9 @@ def _plain(name: str, buf: Any, at: list[Any], value: Any) -> Stmt:
     """What a device function does when no other thread runs: an atomic operation, a store past the caches, or a record kept."""
     if name.startswith(STREAM):
         return T.store_vector(buf, at[-1], T.reinterpreted(value))
+    if name.startswith(FILL):
+        n = int(name.removeprefix(FILL).split("_")[0])
+        return T.seq(*(T.store(buf, by_number(at[-1] + k, at), value) for k in range(n)))
     if name.startswith(KEEP):
         record, _ = T.addressed(value)
         numbers = [T.const(k) for k in range(int(name.removeprefix(KEEP)))]

@@ -30,7 +30,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded, test
 from gscompile.schedules.cuda.choices import CACHE, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, coordinates, chunked
+from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
 from gscompile.schedules.cuda.numbers import STREAMED_BYTES
 from gscompile.schedules.cuda.vectors import stream, vector_length, whole_fill
 from gscompile.schedules.loops import by_number, ravel

@@ -21,7 +21,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import ACCESS, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, coordinates, chunked
+from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
 from gscompile.schedules.cuda.map import fill_cells, tests
 from gscompile.schedules.cuda.vectors import moved
 from gscompile.schedules.loops import ravel

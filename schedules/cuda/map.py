@@ -1,4 +1,4 @@
-"""Maps on cuda that are no copies of rows: a thread per cell."""
+"""Maps on cuda that are no copies of rows: a thread per cell, or :mod:`.fills`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from gscompile.ir.dims import Shape
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded, test
+from gscompile.schedules.cuda.fills import filled, same_everywhere
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.loops import storage
 from gscompile.schedules.rule import Checked, Context
+from gscompile.schedules.runs import some_cell
 
 Element = Callable[[list[Expr]], Expr]
 Test = Callable[[list[Expr]], "Stmt | None"]
@@ -34,5 +36,8 @@ def tests(nest: MapNest, ctx: Context) -> Test:
 
 
 def fill_cells(ctx: Context, out: Buffer, shape: Shape, element: Element, tests: Test = lambda c: None) -> Stmt:
-    """``out = element``, a thread per cell."""
+    """``out = element``, a thread per cell; 16 bytes at once of what is the same everywhere."""
+    cell = some_cell(shape)
+    if shape and tests(cell) is None and same_everywhere(element(cell), cell):
+        return filled(ctx, out, shape, element(cell))
     return over(ctx, shape, lambda c, _: T.seq(T.store(out, storage(c), element(c)), tests(c)))

@@ -173,6 +173,38 @@ def other_maps() -> None:
 other_maps()
 
 
+def fills(dtype: str, value: float, *shape: Any) -> None:
+    """One value everywhere, 16 bytes at once but for the last elements."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        b.input("x", ("n",), "int8")
+        return b.full(shape, value, dtype)
+
+    def run(n: int) -> Any:
+        return (np.zeros(n, "int8"),), np.full([n if s == "n" else s for s in shape], value, numpy_dtype(dtype))
+
+    name = "_".join(map(str, ("fill", dtype, *shape)))
+    case(name, "cells", declare, *(run(n) for n in (0, 1, 5, 9000 if "n" in shape else 3)), access=16)
+
+
+for dtype, value in (
+    ("bool", 1),
+    ("int8", -3),
+    ("uint16", 65535),
+    ("int32", -5),
+    ("uint64", 1 << 63),
+    ("bfloat16", 1.5),
+    ("float16", -2.5),
+    ("float32", -math.inf),
+    ("float64", math.nan),
+    ("complex64", 2),
+):
+    fills(dtype, value, "n", 3)
+fills("float32", 0, 7, 3)
+fills("int8", 7, 1001, 64)
+fills("bool", 1, 5)
+
+
 def gather_elements(name: str, dtype: str, index: str, how: str, *shapes: tuple[Any, ...], **policy: Any) -> None:
     """Single elements by neighbouring indices, of every kind that the policy allows.
 

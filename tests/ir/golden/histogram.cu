@@ -28,9 +28,36 @@ __device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) histogram_kernel(int* __restrict__ out0_put_3_ptr) {
-  if (((int)threadIdx.x) < 64) {
-    int i = ((int)threadIdx.x);
-    out0_put_3_ptr[((int)threadIdx.x)] = 0;
+  alignas(8) int64_t grid__ptr[3];
+  grid__ptr[0] = (int64_t)256;
+  grid__ptr[1] = (int64_t)16;
+  grid__ptr[2] = (int64_t)16;
+  int64_t grid0 = grid__ptr[0];
+  int64_t grid1 = grid__ptr[1];
+  int64_t grid2 = grid__ptr[2];
+  if ((grid0 == (int64_t)1024) && ((int64_t)1024 <= grid2)) {
+    alignas(8) int64_t i__ptr[4];
+    i__ptr[0] = ((int64_t)threadIdx.x);
+    i__ptr[1] = (((int64_t)threadIdx.x) + (int64_t)256);
+    i__ptr[2] = (((int64_t)threadIdx.x) + (int64_t)512);
+    i__ptr[3] = (((int64_t)threadIdx.x) + (int64_t)768);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    int64_t i2 = i__ptr[2];
+    int64_t i3 = i__ptr[3];
+    *(int4*)(out0_put_3_ptr + (i0 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+    *(int4*)(out0_put_3_ptr + (i1 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+    *(int4*)(out0_put_3_ptr + (i2 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+    *(int4*)(out0_put_3_ptr + (i3 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+  } else {
+    for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
+      alignas(8) int64_t i__ptr_1[1];
+      i__ptr_1[0] = ((k * (int64_t)256) + ((int64_t)threadIdx.x));
+      int64_t i0_1 = i__ptr_1[0];
+      if (i0_1 < grid1) {
+        *(int4*)(out0_put_3_ptr + (i0_1 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+      }
+    }
   }
 }
 
