@@ -670,6 +670,43 @@ def test_elements_walk(index: str, text: bool, tmp_path: Path, monkeypatch: pyte
         assert (e.value.position, e.value.value) == ((bad,), 500)
 
 
+# what is folded, by which shapes of a table and an index, the axis, the rule
+TESTED: list[tuple[str, Any, Any, int, str]] = [
+    ("sum", ("n", 7), ("k", 33), 1, "folds"),
+    ("max", ("n", 3, 2), ("k", 5), 1, "folds"),
+    ("sum", ("n", "w"), ("k", 3), 1, "folds"),
+    ("sum", ("n", 7), ("k",), 0, "fold-columns"),
+    ("sum", ("n",), ("k", 33), 1, "fold-rows"),
+]
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize(("op", "table", "index", "axis", "rule"), TESTED, ids=str)
+def test_folds_find_the_first_bad_index(
+    op: str, table: Any, index: Any, axis: int, rule: str, text: bool, tmp_path: Path
+) -> None:
+    """A fold leaves out what is out of range, and the first column's thread finds where it is; without columns, too."""
+    if text and (reason := cuda.cpu_compiler()) is not None:
+        pytest.skip(reason)
+    b = gs.Builder("tested")
+    rows = b.take(b.input("x", table, "int8"), b.input("i", index, "int64"))
+    b.output(getattr(b, op)(rows, axis))
+    module = cuda.on_cpu([b], tmp_path)[0][0] if text else emulate(b, backward=True)
+    if text:
+        assert [rule for _, rule in module.stats.kernels] == [rule]
+    for n, width in ((9, 7), (0, 7), *([(9, 0)] if "w" in table else [])):
+        x = rng(n).integers(-9, 9, [{"n": n, "w": width}.get(d, d) for d in table], "int8")
+        i = rng(n).integers(-max(n, 1), max(n, 1), [300 if d == "k" else d for d in index])
+        if n:
+            assert_same(module(x, i), getattr(x[i], op)(axis))
+        for bad in (i.size - 1, i.size // 2, 3):
+            i.ravel()[bad] = 9
+            with pytest.raises(gs.BoundsError) as e:
+                module(x, i)
+            first = np.unravel_index(bad if n else 0, i.shape)
+            assert (e.value.position, e.value.value) == (first, i[first])
+
+
 def test_an_empty_table_is_not_read() -> None:
     """Every index of it is bad, whatever the grid."""
     b = gs.Builder("none")
