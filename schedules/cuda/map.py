@@ -31,8 +31,14 @@ class Cells:
 
 
 def tests(nest: MapNest, ctx: Context) -> Test:
-    """A cell -> what tests the index that it uses."""
-    return lambda c: test(nest.check, nest.grid(c), ctx)
+    """A cell -> what tests the indices that it uses."""
+    both = [(nest.check, nest.grid), *((r.check, r.grid) for r in nest.riding)]
+
+    def found(c: list[Expr]) -> Stmt | None:
+        reports = [test(check, grid(c), ctx) for check, grid in both]
+        return None if all(x is None for x in reports) else T.seq(*reports)
+
+    return found
 
 
 def fill_cells(ctx: Context, out: Buffer, shape: Shape, element: Element, tests: Test = lambda c: None) -> Stmt:
