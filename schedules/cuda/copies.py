@@ -176,7 +176,7 @@ class _Rows:
 
     def units(self, units: list[list[Expr]], n: int) -> tuple[Stmt, Stmt]:
         """The tests of units' indices, and what finds the units, then loads them, then stores them."""
-        tested = tests(self.nest, self.ctx)
+        tested = tests(self.nest, self.ctx, n)
         reports = [tested(self.cell(u[:-1], u[-1] * n)) for u in units]
         parts = [self.source(u[:-1], u[-1] * n) for u in units]
         places = [self.place(p, u[-1], n) for p, u in zip(parts, units, strict=True)]

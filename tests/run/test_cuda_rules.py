@@ -790,6 +790,25 @@ def test_folds_find_the_first_bad_index(
             assert (e.value.position, e.value.value) == (first, i[first])
 
 
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("width", ["w", 600])
+def test_rows_of_several_warps_find_the_first_bad_index(width: Any, text: bool, tmp_path: Path) -> None:
+    """The thread of a row's first unit tests its index, or a check where rows have none."""
+    if text and (reason := cuda.cpu_compiler()) is not None:
+        pytest.skip(reason)
+    b = gs.Builder("rows")
+    b.output(b.take(b.input("x", ("n", width), "float32"), b.input("i", ("k", 2), "int64")))
+    module = cuda.on_cpu([b], tmp_path)[0][0] if text else emulate(b, backward=True)
+    for w in (600, 33, 0) if width == "w" else (600,):
+        x, i = rng(w).random((9, w), np.float32), rng(w).integers(-9, 9, (20, 2))
+        assert_same(module(x, i), x[i])
+        for bad in ((19, 1), (7, 0)):
+            i[bad] = -10
+            with pytest.raises(gs.BoundsError) as e:
+                module(x, i)
+            assert (e.value.position, e.value.value) == (bad, -10)
+
+
 def test_an_empty_table_is_not_read() -> None:
     """Every index of it is bad, whatever the grid."""
     b = gs.Builder("none")
