@@ -30,7 +30,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import CACHE, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
+from gscompile.schedules.cuda.launch import by_width, chunked, coordinates, resident
 from gscompile.schedules.cuda.map import tests
 from gscompile.schedules.cuda.numbers import STREAMED_BYTES
 from gscompile.schedules.cuda.vectors import stream, vector_length, whole_fill
@@ -123,12 +123,16 @@ class _Rows:
 
             def several(numbers: list[Expr]) -> Stmt:
                 tests, move = self.units(at(numbers), n)
-                return T.seq(tests, move)
+                return resident(self.ctx, T.seq(tests, move)) if self.divides() else T.seq(tests, move)
 
             count, batch = self.ctx.sizes(product(units)), several if self.batched(n) else None
             return chunked(self.ctx, count, one, batch, self.ctx.choose(UNDERWAY), dtype, self.some())
 
         return by_width(self.ctx, units, kernel)
+
+    def divides(self) -> bool:
+        """Whether finding a unit takes a division that is a function, around whose calls several units are kept in registers."""
+        return T.divides(self.element(self.cell([T.var(f"c{k}") for k in range(len(self.outer))], T.const(0))))
 
     def one_tensor(self) -> bool:
         """Whether there is one row, all of a tensor, wherever it ends."""

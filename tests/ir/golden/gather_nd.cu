@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(256) gather_nd_kernel(int64_t* __re
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) gather_nd_kernel_1(int64_t* __restrict__ i_ptr, half* __restrict__ out0_gather_nd_2_ptr, half* __restrict__ x_ptr, int64_t k, int64_t m, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256, 4) gather_nd_kernel_1(int64_t* __restrict__ i_ptr, half* __restrict__ out0_gather_nd_2_ptr, half* __restrict__ x_ptr, int64_t k, int64_t m, int64_t n) {
   alignas(8) int64_t grid__ptr[2];
   int64_t condval;
   if (k <= (int64_t)540672) {
