@@ -24,7 +24,8 @@ from gscompile.ir.types import DTYPES
 from gscompile.runtime.devices import AS_DEVICE, Runner
 from gscompile.schedules.cuda.atomics import PLAIN
 from gscompile.schedules.cuda.check import FOUND, KEEP, plainly_found
-from gscompile.schedules.cuda.vectors import COPY, LOAD, STORE, STREAM, plainly_moved
+from gscompile.schedules.cuda.vectors import COPY, FILL, LOAD, STORE, STREAM, plainly_moved
+from gscompile.schedules.loops import by_number
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,9 @@ def _plain(name: str, buf: Any, at: list[Any], value: Any, *more: Any) -> Stmt:
         return plainly_moved(name, buf, at, value)
     if name.startswith(FOUND):
         return plainly_found(name, buf, value, *more)
+    if name.startswith(FILL):
+        n = int(name.removeprefix(FILL).split("_")[0])
+        return T.seq(*(T.store(buf, by_number(at[-1] + k, at), value) for k in range(n)))
     if name.startswith(KEEP):
         record, _ = T.addressed(value)
         numbers = [T.const(k) for k in range(int(name.removeprefix(KEEP)))]

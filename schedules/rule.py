@@ -140,12 +140,13 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a rule returns that takes over a nest's index check, ``nest.check``, because it reads the indices anyway.
+    """What a rule returns that takes over a nest's index checks, ``nest.checks``, because it reads the indices anyway.
 
-    Where an index is invalid (``nest.check.valid``), the statement must not access memory by it, and must store 1 to the first
-    element of ``nest.check.status`` before it ends; the check itself then finds which index it is.  Such a statement never runs
-    unchecked on data that it overwrites: the check comes first where a scatter works in place.  For a nest whose rule returns a
-    bare statement, the check always comes first.
+    There is one, but for a map for cuda whose cells are computed by several gathers.  Where an index is invalid
+    (``nest.check.valid``), the statement must not access memory by it, and must store 1 to the first element of
+    ``nest.check.status`` before it ends; the check itself then finds which index it is.  Such a statement never runs unchecked on
+    data that it overwrites: the check comes first where a scatter works in place.  For a nest whose rule returns a bare
+    statement, the checks always come first.
     """
 
     stmt: Stmt

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gscompile.compiler.parts import NESTS, Parts
-from gscompile.compiler.plan import Plan, plan
+from gscompile.compiler.plan import Plan, Ride, plan
 from gscompile.compiler.segments import Segments, points_of
 from gscompile.compiler.targets import Target
 from gscompile.compiler.totals import totals_at_points
@@ -30,7 +30,7 @@ from gscompile.ir.bounds import When
 from gscompile.ir.coords import Coords, Sizes
 from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, from_json, product, to_json, total
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, Record, status_failed
+from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, Record, Riding, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
 from gscompile.ir.ops.elementwise import cast, constant
 from gscompile.ir.ops.reduce import SegmentArg, SegmentReduce
@@ -183,12 +183,19 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class ValueElement:
-    """A value's element, loaded or composed."""
+    """A value's element, loaded or composed.
+
+    Attributes:
+        trace: receives what is loaded.
+        checked: when the value's own indices are found to be in range.
+        inside: when those are by which its arguments are computed.
+    """
 
     lowering: Lowering
     value: Value
     trace: list[tuple[Buffer, list[Expr]]] | None = None
     checked: When = When.BEFORE
+    inside: When = When.BEFORE
 
     @property
     def type(self) -> TensorType:
@@ -207,7 +214,7 @@ class ValueElement:
         """The element from the arguments, even where the value is being stored."""
         op = self.value.op
         assert isinstance(op, Inline), f"{self.value.name} is read before it is stored"
-        args = [ValueElement(self.lowering, a, self.trace) for a in self.value.args]
+        args = [ValueElement(self.lowering, a, self.trace, self.inside, self.inside) for a in self.value.args]
         return op.assuming(self.checked).element(args, self.value.type, coords, self.lowering.sizes)
 
 
@@ -233,7 +240,7 @@ class Lowering:
         self.graph = graph = rewritten.graph
         self.origin = rewritten.origin
         self.rules = [*rules, *target.rules]
-        self.plan: Plan = plan(graph, target.again, target.stores_indices, by_segment)
+        self.plan: Plan = plan(graph, target.again, target.stores_indices, by_segment, target.joins_several)
         self.sizes = NamedSizes(Sizes.of(graph.symbols).variables)
         self.buffers: dict[int, Buffer] = {}
         self.params: list[Any] = []
@@ -312,19 +319,20 @@ class Lowering:
             self.explorer.look(nest, self.context, self.rules, Workspace(self.sizes, T.pointer("none", "uint8")).buffer)
         rule, stmt = schedule(nest, self.context, self.rules)
         self.work += nest.work
-        check = nest.check
+        checks = nest.checks
         self.launches += T.launches(stmt.stmt if isinstance(stmt, Checked) else stmt)
         if isinstance(stmt, Checked):
-            assert check is not None, f"rule {rule} has taken over a check that {nest.name} does not have"
-            self.work += check.work
-            stmt = self.checked(nest, check, stmt.stmt)
-        elif check is not None:
-            self.emit(check)
+            assert checks, f"rule {rule} has taken over a check that {nest.name} does not have"
+            self.work = total([self.work, *(check.work for check in checks)])
+            stmt = self.checked(nest, checks, stmt.stmt)
+        else:
+            for check in checks:
+                self.emit(check)
         if self.target.host_guards:
             stmt = T.if_(self.context.guard, stmt)
         elif self.record is None and (
-            check is not None or isinstance(nest, CheckNest)
-        ):  # nothing before a check has to ask
+            checks or isinstance(nest, CheckNest)
+        ):  # nothing that comes before a check has to ask
             self.context = replace(self.context, guard=T.not_(status_failed(self.status)))
         self.body.append(stmt)
         if not isinstance(nest, CheckNest):
@@ -332,13 +340,14 @@ class Lowering:
             if nest.name not in self.context.decisions:  # the first rule that takes such a nest
                 self.context.decided(Decision(nest.name, {"elements": nest.reads, "operations": nest.work}, {}))
 
-    def checked(self, nest: Nest, check: CheckNest, stmt: Stmt) -> Stmt:
-        """The statement of a rule that has taken over a check, which comes first all the same where indices might not be read."""
+    def checked(self, nest: Nest, checks: Sequence[CheckNest], stmt: Stmt) -> Stmt:
+        """The statement of a rule that has taken over checks, which come first all the same where indices might not be read."""
         empty = None if nest.readable is None else T.not_(nest.readable)
         first = [c for c in (nest.in_place, self.idle(nest), empty) if c is not None]
         stmt = T.if_(nest.readable, stmt)
         if not self.target.host_guards:  # each thread that reads an index says itself which it is
-            return T.seq(T.if_(T.any_of(first), self.scheduled(check)) if first else None, stmt)
+            return T.seq(T.if_(T.any_of(first), T.seq(*map(self.scheduled, checks))) if first else None, stmt)
+        (check,) = checks
         failed = status_failed(self.status)
         if first:
             asked = Asked.SELDOM if nest.in_place is None else Asked.WHETHER
@@ -468,15 +477,32 @@ class Lowering:
             element(c, trace)
             return trace
 
-        check = None if known else self.taken_over(value)
-        clamped = None if check is None else lambda c: ValueElement(self, value, checked=When.MEANWHILE).compute(c)
-        a = value.op.indexing
-        readable = None if check is None or a is None else a.readable(value.args[0].shape, self.sizes)
-        cost = self.plan.cost[id(value)]
-        grid = _grid(value)
+        rides = () if known or not self.target.joins_checks else self.plan.riding.get(id(value), ())
+        inside = When.MEANWHILE if any(r.gather is not value for r in rides) else When.BEFORE
+        clamped = ValueElement(self, value, None, When.MEANWHILE, inside).compute if rides else None
+        riding = [Riding(self.check(r.gather), _grid_by(r)) for r in rides]
         self.emit(
-            MapNest(value.name, value.shape, value.dtype, out, element, cost, loads, check, clamped, grid, readable)
+            MapNest(
+                value.name,
+                value.shape,
+                value.dtype,
+                out,
+                element,
+                self.plan.cost[id(value)],
+                loads,
+                riding[0].check if riding else None,
+                clamped,
+                riding[0].grid if riding else _grid(value),
+                T.all_of(self.readable(r.gather) for r in rides),
+                tuple(riding[1:]),
+            )
         )
+
+    def readable(self, gather: Value) -> Expr | None:
+        """Whether there is something to read at each index that is in range, in a tensor of unknown extents."""
+        a = gather.op.indexing
+        assert a is not None
+        return a.readable(gather.args[0].shape, self.sizes)
 
     def segments(self, group: Segments, written: dict[int, Buffer]) -> None:
         """The nest of folds over segments and of what becomes of the points."""
@@ -657,6 +683,17 @@ def _grid(value: Value) -> Callable[[Coords], list[Expr]]:
     """A position in what a gather gives -> the grid position whose index is used there."""
     a = value.op.indexing
     return list if a is None else lambda c: a.split(c)[0]
+
+
+def _grid_by(ride: Ride) -> Callable[[Coords], list[Expr]]:
+    """A cell of a map -> the grid position of a gather by which it is computed."""
+
+    def grid(c: Coords) -> list[Expr]:
+        for v in (*ride.by, ride.gather):
+            c = _grid(v)(c)
+        return list(c)
+
+    return grid
 
 
 def lower(

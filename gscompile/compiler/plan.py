@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gscompile.compiler.segments import Readers, Segments, find_segments, idle, offset_checks, readers_of
@@ -40,6 +40,18 @@ SECTOR = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Ride:
+    """A gather whose indices the map may check whose cells are computed by it.
+
+    Attributes:
+        by: the gathers whose index it is, as it is or by way of elementwise arithmetic, from the map's cells on.
+    """
+
+    gather: Value
+    by: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The decisions.
 
@@ -49,6 +61,7 @@ class Plan:
         late: the other values whose indices are checked.
         joined: ids of those early ones whose indices the nest that reads them may check itself.
         folded: id of a fold -> the gather whose indices its nest may check.
+        riding: id of a value that a map computes -> the gathers whose indices it may check, in graph order.
         in_place: output number -> the input whose memory it may take over.
         segments: id of a value -> the group whose last it is, which one nest computes; values of it that have storage have it
             there, one point's at a time.
@@ -61,6 +74,7 @@ class Plan:
     late: tuple[Value, ...]
     joined: frozenset[int]
     folded: dict[int, Value]
+    riding: dict[int, tuple[Ride, ...]]
     in_place: dict[int, Value]
     cost: dict[int, int]
     segments: dict[int, Segments]
@@ -68,13 +82,16 @@ class Plan:
     idle: frozenset[int]
 
 
-def plan(graph: Graph, again: int = 0, stores_indices: bool = False, by_segment: bool = False) -> Plan:
+def plan(
+    graph: Graph, again: int = 0, stores_indices: bool = False, by_segment: bool = False, several: bool = False
+) -> Plan:
     """Decide for a graph.
 
     Args:
         again: instructions for an element that its readers may take together to compute it, each for itself.
         stores_indices: what a gather gives is stored where indices are made of it.
         by_segment: one nest may compute a group of folds over segments.
+        several: a map may check the indices of all gathers by which its cells are computed.
     """
     readers = readers_of(graph)
     groups = find_segments(graph, readers) if by_segment else []
@@ -86,19 +103,25 @@ def plan(graph: Graph, again: int = 0, stores_indices: bool = False, by_segment:
     one = {id(last): k for k, last in offsets.items()}  # that a nest takes over
     nest_of |= {k: last for k, last in offsets.items() if one[id(last)] == k}
     indexed = [v for v in graph.values if id(v) not in unused or id(v) in offsets]
-    checked = [v for v in indexed if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)]
-    checked = _distinct(checked)
+    alike = _alike([v for v in indexed if v.op.indexing is not None and v.op.indexing.needs_check(v.args[0].shape)])
+    checked = [v for v, *_ in alike]  # whose checks cover the others
     written = _reading_stored(graph, stored)
     early = tuple(v for v in checked if id(v.args[1]) not in written)
     late = tuple(v for v in checked if id(v.args[1]) in written)
     order = {id(v): k for k, v in enumerate(graph.values)}
     in_place = _in_place(graph, readers, order, late)
-    nests = _joined(order, early, late, stored, readers, [graph.outputs[k] for k in in_place], nest_of)
-    folded = {id(nest): v for v, nest in nests if nest is not v}
+    rides = _rides(graph, alike, stored, readers, order) if several and not groups else {}
+    nests = _joined(order, early, late, stored, readers, [graph.outputs[k] for k in in_place], nest_of, rides)
+    folded = {id(nest): v for v, nest in nests if nest is not v and id(v) not in rides}
+    riding: dict[int, tuple[Ride, ...]] = {}
+    for v, nest in reversed(nests):
+        if id(nest) not in folded:
+            ride = rides[id(v)][1] if id(v) in rides else Ride(v)
+            riding[id(nest)] = (*riding.get(id(nest), ()), ride)
     segments = {id(g.last): g for g in groups}
     joined = frozenset(id(v) for v, _ in nests)
     apart_, unused_ = frozenset(apart), frozenset(unused)
-    return Plan(frozenset(stored), early, late, joined, folded, in_place, cost, segments, apart_, unused_)
+    return Plan(frozenset(stored), early, late, joined, folded, riding, in_place, cost, segments, apart_, unused_)
 
 
 def _stored(
@@ -199,6 +222,7 @@ def _joined(
     readers: Readers,
     in_place: list[Value],
     nest_of: dict[int, Value],
+    rides: dict[int, tuple[Value, Ride]],
 ) -> list[tuple[Value, Value]]:
     """The checks that may wait until a nest runs that reads every index itself, with the value that this nest is of.
 
@@ -211,14 +235,63 @@ def _joined(
         nest = nest_of.get(id(v))
         if nest is None:
             nest = v if id(v) in stored else _fold_of(v, stored, readers)
+        if id(v) in rides:
+            nest = rides[id(v)][0]
         if nest is None or order[id(nest)] > last or v.op.lanes > 1:
             break
         after = bisect_right(waiting, order[id(v)])
         if after < len(waiting) and waiting[after] < order[id(nest)]:
             break
         joined.append((v, nest))
-        last = order[id(nest)] - 1
+        last = order[id(nest)] - (not _is_map(nest))  # a map may take over several
     return joined
+
+
+def _is_map(v: Value) -> bool:
+    """Whether a value's storage is filled by a map."""
+    return not isinstance(v.op, Stored)
+
+
+def _rides(
+    graph: Graph, alike: Sequence[Sequence[Value]], stored: set[int], readers: Readers, order: dict[int, int]
+) -> dict[int, tuple[Value, Ride]]:
+    """The id of a gather without storage -> the map that may check its indices, as cells are computed by each of them.
+
+    It is the first nest that computes anything by those indices: those after it run where they are all in range.
+    """
+    first: dict[int, int] = {}  # nest that computes something by a value
+    for v in reversed(graph.values):
+        own = order[id(v)] if id(v) in stored else len(order)
+        first[id(v)] = own if id(v) in stored else min((first[id(r)] for r, _ in readers[id(v)]), default=own)
+    found = {}
+    for v, *others in alike:
+        begin = min(first[id(u)] for u in (v, *others))
+        if id(v) not in stored and begin < len(order):
+            nest = graph.values[begin]
+            ride = _ride(v, nest, stored, readers) if _is_map(nest) else None
+            if ride is not None:
+                found[id(v)] = nest, ride
+    return found
+
+
+def _ride(gather: Value, nest: Value, stored: set[int], readers: Readers) -> Ride | None:
+    """How a map reads each element of a gather, where each of its cells, if there are any, is computed by one; None if not."""
+    todo, seen = [(gather, Ride(gather))], {id(gather)}
+    while todo:
+        v, ride = todo.pop()
+        if v is nest:
+            return ride
+        for reader, k in readers[id(v)] if id(v) not in stored else ():
+            at = reader.op.indexing
+            if id(reader) in seen or not isinstance(reader.op, Inline):
+                continue
+            if at is not None and k == 1 and at.map.vector_axis is None:
+                todo.append((reader, Ride(gather, (reader, *ride.by))))
+                seen.add(id(reader))
+            elif reader.op.elementwise and reader.shape == v.shape:
+                todo.append((reader, ride))
+                seen.add(id(reader))
+    return None
 
 
 def _fold_of(gather: Value, stored: set[int], readers: Readers) -> Value | None:
@@ -241,19 +314,16 @@ def _tree(value: Value, inlined: list[Value], trees: dict[int, Tree]) -> Tree:
     return value.op.tree(value.type, args, [a.type for a in value.args])
 
 
-def _distinct(values: list[Value]) -> list[Value]:
-    """Without those whose indices an earlier one's check covers: the same tensor against the same extents."""
-    seen = set()
-    kept = []
+def _alike(values: list[Value]) -> list[list[Value]]:
+    """By check: those whose indices are the same tensor, against the same extents."""
+    found: dict[Hashable, list[Value]] = {}
     for v in values:
         a, shape = v.op.indexing, v.args[0].shape
         assert a is not None
         limits = tuple((shape[axis], a.map.slice_size(axis)) for axis in a.map.indexed_axes)
         key = (id(v.args[1]), a.map.vector_axis, a.bounds, a.negative, limits)
-        if key not in seen:
-            seen.add(key)
-            kept.append(v)
-    return kept
+        found.setdefault(key, []).append(v)
+    return list(found.values())
 
 
 def _reading_stored(graph: Graph, stored: set[int]) -> set[int]:

@@ -40,7 +40,12 @@ class Nest(ABC):
     @property
     @abstractmethod
     def work(self) -> Dim:
-        """Rough scalar instructions, without its check."""
+        """Rough scalar instructions, without its checks."""
+
+    @property
+    def checks(self) -> tuple[CheckNest, ...]:
+        """All index checks that a rule may take over, together: those of several gathers only of a map for cuda."""
+        return () if self.check is None else (self.check,)
 
     @property
     @abstractmethod
@@ -70,15 +75,28 @@ class CellsNest(Nest):
 
 
 @dataclass(frozen=True, slots=True)
+class Riding:
+    """A further check that a map takes over: of a gather by which its cells are computed.
+
+    Attributes:
+        grid: the grid position whose index a cell uses; each is that of some cell, if there are any.
+    """
+
+    check: CheckNest
+    grid: Callable[[Coords], list[Expr]]
+
+
+@dataclass(frozen=True, slots=True)
 class MapNest(CellsNest):
     """``out[c] = element(c)`` for every cell.
 
     Attributes:
         cost: rough scalar instructions per cell.
         loads: the (buffer, coordinates) pairs that computing a cell reads, to look for contiguous runs.
-        check: of a gather: its index check.
-        clamped: of a gather with a check: ``element``, but safe where the check has not run.
-        grid: of a gather: the grid position whose index a cell uses.
+        check: of a gather: its index check; for cuda the first one of all gathers by which cells are computed.
+        clamped: with a check: ``element``, but safe where the checks have not run.
+        grid: with a check: the grid position whose index a cell uses.
+        riding: the checks after that one.
     """
 
     name: str
@@ -92,6 +110,11 @@ class MapNest(CellsNest):
     clamped: Callable[[Coords], Expr] | None = None
     grid: Callable[[Coords], list[Expr]] = list
     readable: Expr | None = None
+    riding: tuple[Riding, ...] = ()
+
+    @property
+    def checks(self) -> tuple[CheckNest, ...]:
+        return () if self.check is None else (self.check, *(r.check for r in self.riding))
 
     @property
     def safe(self) -> Callable[[Coords], Expr]:

@@ -23,7 +23,7 @@ RUN = Choice("run", (1, 2, IN_FLIGHT, 8), IN_FLIGHT)
 STRETCH = Choice("stretch", (8, 16, 32, 64), 16)
 """Rows that follow each other which a thread takes where they are promised to be sorted."""
 
-UNITS = Choice("in_flight", (1, 2, IN_FLIGHT, 8), 2)
+UNITS = Choice("units", (1, 2, IN_FLIGHT, 8), 2)
 """Units of a copy that a thread has loaded before it stores any.  Measured: rows of 64 to 8,192 bytes take 1 to 4 % less with two
 than with four, and 4 to 8 % less than with one."""
 

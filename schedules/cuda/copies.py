@@ -29,9 +29,10 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.cuda.check import checked, guarded, test
+from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import BLOCK, UNITS
-from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
+from gscompile.schedules.cuda.launch import by_width, chunked, coordinates, resident
+from gscompile.schedules.cuda.map import tests
 from gscompile.schedules.cuda.vectors import by_size, stream, vector_length, whole_fill
 from gscompile.schedules.loops import by_number, ravel
 from gscompile.schedules.rule import Checked, Context
@@ -122,7 +123,7 @@ class _Rows:
 
             def several(numbers: list[Expr]) -> Stmt:
                 tests, move = self.units(at(numbers), n)
-                return T.seq(move, tests)
+                return resident(self.ctx.choose(BLOCK), T.seq(move, tests)) if self.divides() else T.seq(move, tests)
 
             count, batch = self.ctx.sizes(product(units)), several if self.batched(n) else None
             return chunked(
@@ -130,6 +131,10 @@ class _Rows:
             )
 
         return by_width(self.ctx, units, kernel)
+
+    def divides(self) -> bool:
+        """Whether finding a unit takes a division that is a function, around whose calls several units are kept in registers."""
+        return T.divides(self.element(self.cell([T.var(f"c{k}") for k in range(len(self.outer))], T.const(0))))
 
     def one_tensor(self) -> bool:
         """Whether there is one row, all of a tensor, wherever it ends."""
@@ -177,7 +182,8 @@ class _Rows:
 
     def units(self, units: list[list[Expr]], n: int) -> tuple[Stmt, Stmt]:
         """The tests of units' indices, and what finds the units, then loads them, then stores them."""
-        tests = [test(self.nest.check, self.nest.grid(self.cell(u[:-1], u[-1] * n)), self.ctx) for u in units]
+        tested = tests(self.nest, self.ctx, n)
+        reports = [tested(self.cell(u[:-1], u[-1] * n)) for u in units]
         parts = [self.source(u[:-1], u[-1] * n) for u in units]
         places = [self.place(p, u[-1], n) for p, u in zip(parts, units, strict=True)]
 
@@ -187,7 +193,7 @@ class _Rows:
             values = [self.load(p, x, n) for p, x in zip(parts, at, strict=True)]
             return T.lets("v", values, lambda v: self.stores(units, v, n))
 
-        return T.seq(*tests), T.registers("at", places, move)
+        return T.seq(*reports), T.registers("at", places, move)
 
     def place(self, part: Copied, unit: Expr, n: int) -> Expr:
         """Where a unit is in the tensor that it is copied from, in units; of two tensors, in the other one -1 - where."""

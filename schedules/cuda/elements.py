@@ -266,7 +266,8 @@ class _Cells:
             by_words(room, ZERO, buf, number_in(buf, at), n, COPY) for room, (buf, at) in zip(rows, loads, strict=True)
         ]
         values, element, test = self.room(f"value{number}", nest.dtype.tir, n), nest.safe, tests(nest, self.ctx)
-        own = any(T.same_expr(x, begin[-1]) for x in nest.grid(begin))  # an index for each cell
+        used = [x for grid in (nest.grid, *(r.grid for r in nest.riding)) for x in grid(begin)]
+        own = any(T.same_expr(x, begin[-1]) for x in used)  # an index for each cell
 
         def for_each(body: Callable[[Expr, list[Expr]], Stmt | None]) -> Stmt:
             def one(q: Expr) -> Stmt:

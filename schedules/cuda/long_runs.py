@@ -26,9 +26,9 @@ from gscompile.ir.nests import Partial, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.schedules.cuda.atomics import C_TYPES
-from gscompile.schedules.cuda.check import if_valid
 from gscompile.schedules.cuda.groups import WARP
 from gscompile.schedules.cuda.launch import resident
+from gscompile.schedules.cuda.noted import Step, noted
 from gscompile.schedules.cuda.numbers import (
     LONG_COLUMN,
     LONG_ROW,
@@ -106,6 +106,9 @@ class LongRuns:
         if isinstance(across, int) and across > MOST_ACROSS:
             return None
         if isinstance(rows, int) and rows <= least:
+            return None
+        length = T.constant_value(ends[1] - ends[0])
+        if length is not None and length <= least:
             return None
         # runs that are long, and their pieces, at most, where no two have a row in common
         few = ceildiv(rows, least)
@@ -251,7 +254,7 @@ class _Shared:
             ((lo, hi),) = nest.ranges(c)
 
             def inside(acc: list[Buffer]) -> Stmt:
-                return T.seq(T.for_range(lo, hi, lambda r: self.step(acc, c, r), "r"), self.finish(acc, c))
+                return T.seq(self.steps(acc, c, lambda one: T.for_range(lo, hi, one, "r")), self.finish(acc, c))
 
             return self.folded(inside)
 
@@ -307,7 +310,7 @@ class _Shared:
             )
             pieces = T.quotient(length + (self.piece - 1), self.piece)
             return T.seq(
-                T.for_(count, lambda k: self.step(acc, c, lo + begin + lane + k * lanes), "r"),
+                self.steps(acc, c, lambda one: T.for_(count, lambda k: one(lo + begin + lane + k * lanes), "r")),
                 self.merged(acc),
                 T.if_(self.t < width, T.seq(*keep)),
                 _done(T.address_of(done, first + group), told, T.cast("int32", pieces), last),
@@ -346,10 +349,18 @@ class _Shared:
         first = (T.store(a, [ZERO], v) for a, (_, v) in zip(acc, initial, strict=True))
         return T.seq(*map(T.allocate, acc), *first, body(acc))
 
-    def step(self, acc: Sequence[Buffer], c: list[Expr], r: Expr) -> Stmt:
-        """A row, taken in."""
+    def steps(self, acc: Sequence[Buffer], c: list[Expr], rows: Callable[[Callable[[Expr], Stmt]], Stmt]) -> Stmt:
+        """Rows, taken in.
+
+        Args:
+            rows: what is done with a row -> the loop over them.
+        """
         nest = replace(self.runs.nest, step=self.runs.partial.step)
-        return if_valid(nest.check, nest.grid(c, [r]), self.runs.ctx, fold_step(nest, acc, ZERO, c, [r]))
+
+        def loop(step: Step) -> Stmt:
+            return rows(lambda r: step([r], lambda: fold_step(nest, acc, ZERO, c, [r])))
+
+        return noted(nest, self.runs.ctx, c, loop)
 
     def finish(self, acc: Sequence[Buffer], c: list[Expr]) -> Stmt:
         return T.store(self.runs.nest.out, storage(c), self.runs.nest.finish([T.load(a, ZERO) for a in acc], c))

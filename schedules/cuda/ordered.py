@@ -14,6 +14,7 @@ from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.cuda.check import checked, guarded, if_valid
+from gscompile.schedules.cuda.fills import filled
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.numbers import ORDERED_RANGES, ORDERED_THREADS
 from gscompile.schedules.cuda.points import extents, over_cells
@@ -119,7 +120,7 @@ class _Ordered:
         counts = self.counts
         if counts is None:
             return None
-        return over_cells(self.ctx, self.nest.shape, lambda c: T.store(counts, storage(c), T.const(0, "int32")))
+        return filled(self.ctx, counts, self.nest.shape, T.const(0, "int32"))
 
     def thread(self, unit: list[Expr]) -> Stmt:
         """The points that may go to a thread's cells, in row-major order."""

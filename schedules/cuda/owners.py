@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, Shape, product
+from gscompile.ir.dims import Dim, Shape
 from gscompile.ir.index_map import Place, Shared, Window
 from gscompile.ir.ops.reductions import REDUCTIONS
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES
 from gscompile.schedules.cuda.atomics import atomic
-from gscompile.schedules.cuda.launch import coordinates, over
+from gscompile.schedules.cuda.fills import filled
+from gscompile.schedules.cuda.launch import coordinates
 from gscompile.schedules.cuda.matched import combined
 from gscompile.schedules.cuda.points import Point, extents, over_points, slice_axes
-from gscompile.schedules.loops import by_number, ravel, storage
+from gscompile.schedules.loops import ravel, storage
 from gscompile.schedules.rule import Context
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ class Owners:
         """
         nest, ctx, shape, axes = self.nest, self.ctx, slices(self.nest), slice_axes(self.nest)
         nobody = T.const(-1 if self.pick == "max" else T.INT64_MAX, self.dtype)
-        # in one axis, which takes no division
-        clear = over(ctx, (product(shape),), lambda c, _: T.store(self.owner, by_number(c[0], shape), nobody))
+        clear = filled(ctx, self.owner, shape, nobody)
 
         def place(p: Point) -> list[Expr]:
             return self.place(p.cell)

@@ -16,11 +16,12 @@ from gscompile.ir.dims import Dim, product
 from gscompile.ir.nests import Nest, Partial, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.cuda.check import checked, guarded, if_valid
+from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import BLOCK, FOLD
 from gscompile.schedules.cuda.groups import WARP, Group, groups, tree
 from gscompile.schedules.cuda.launch import MOST_NARROW, by_width, coordinates, launch, over, resident
 from gscompile.schedules.cuda.long_runs import LongRuns, Short
+from gscompile.schedules.cuda.noted import Step, noted
 from gscompile.schedules.cuda.numbers import (
     COLUMN_PART,
     FOLD_PART,
@@ -154,14 +155,14 @@ def serial(nest: ReduceNest, ctx: Context) -> Stmt:
 def fold_serially(nest: ReduceNest, ctx: Context, c: list[Expr]) -> Stmt:
     """A thread folds a cell."""
 
-    def step(r: list[Expr]) -> Stmt:
-        return if_valid(nest.check, nest.grid(c, r), ctx, fold_step(nest, acc, ZERO, c, r))
+    def loop(step: Step) -> Stmt:
+        return over_reduced(nest, c, lambda r: step(r, lambda: fold_step(nest, acc, ZERO, c, r)))
 
     acc = accumulators(nest, 1, "local")
     return T.seq(
         *(T.allocate(a) for a in acc),
         *(T.store(a, [ZERO], v) for a, (_, v) in zip(acc, nest.initial, strict=True)),
-        over_reduced(nest, c, step),
+        noted(nest, ctx, c, loop),
         T.store(nest.out, storage(c), nest.finish([T.load(a, ZERO) for a in acc], c)),
     )
 
@@ -248,17 +249,18 @@ class _Fold:
         nest = replace(self.nest, step=self.partial.step)
         ranges = nest.ranges(c)
 
-        def take(r: list[Expr]) -> Stmt:
-            return if_valid(nest.check, nest.grid(c, r), self.ctx, fold_step(nest, acc, ZERO, c, r))
-
         def loop(dtype: str) -> Stmt:
-            def one(k: Expr) -> Stmt:
-                number = T.cast(dtype, begin + k * stride)
-                at = [number] if len(ranges) == 1 else _unravel(number, self.box(c))
-                return take([lo + T.int64(x) for (lo, _), x in zip(ranges, at, strict=True)])
+            def steps(step: Step) -> Stmt:
+                def one(k: Expr) -> Stmt:
+                    number = T.cast(dtype, begin + k * stride)
+                    at = [number] if len(ranges) == 1 else _unravel(number, self.box(c))
+                    r = [lo + T.int64(x) for (lo, _), x in zip(ranges, at, strict=True)]
+                    return step(r, lambda: fold_step(nest, acc, ZERO, c, r))
 
-            count = T.maximum(T.quotient(end - begin + (stride - 1), T.const(stride)), ZERO)
-            return T.for_(count, one, "j")
+                count = T.maximum(T.quotient(end - begin + (stride - 1), T.const(stride)), ZERO)
+                return T.for_(count, one, "j")
+
+            return noted(nest, self.ctx, c, steps)
 
         known = None if self.uneven else T.constant_value(self.length([]))
         if len(ranges) == 1 or known is not None:

@@ -26,6 +26,7 @@ from gscompile.ir.types import DTYPES, DType
 from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
+from gscompile.schedules.cuda.fills import filled
 from gscompile.schedules.cuda.map import fill_cells
 from gscompile.schedules.cuda.matched import combined
 from gscompile.schedules.cuda.owners import Owners
@@ -206,7 +207,7 @@ class AtomicScatter:
         nest, counts = self.nest, self.counts
         if counts is None:
             return []
-        clear = over_cells(self.ctx, slice_shape(nest), lambda c: T.store(counts, c, T.const(0, "int32")))
+        clear = filled(self.ctx, counts, slice_shape(nest), T.const(0, "int32"))
         return [clear, self.all_counted(counts)]
 
     def all_counted(self, counts: Buffer) -> Stmt:

@@ -13,7 +13,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.nests import MapNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.ir.types import DType
+from gscompile.ir.types import DType, dtype
 from gscompile.schedules.cuda.choices import ACCESS, CACHE
 from gscompile.schedules.cuda.numbers import STREAMED_BYTES
 from gscompile.schedules.loops import by_number
@@ -116,6 +116,27 @@ def by_size(nest: MapNest, ctx: Context, kept: Stmt, streamed: Stmt) -> Stmt:
 def whole_fill(dtype: DType, n: int) -> bool:
     """Whether TVM can write a vector of equal elements: not one of many small integers, which it makes of bfloat16, too."""
     return n <= 4 or (dtype.is_float and dtype.name != "bfloat16")
+
+
+FILL = "gs_fill_"
+"""What the names of the device functions begin with that store equal elements; the number of these follows."""
+
+
+def store_equal(out: Buffer, place: Expr, value: Expr, n: int) -> Stmt:
+    """n neighbours become equal, up to 16 bytes at once."""
+    nbytes = n * T.itemsize(out)
+    if n == 1 or nbytes not in _WORDS or whole_fill(dtype(T.element_dtype(out)), n):
+        return T.store_vector(out, place, T.broadcast(value, n))
+    element, (c, _), bits = T.element_dtype(out), _WORDS[nbytes], 8 * T.itemsize(out)
+    name, ones = f"{FILL}{n}_{element}", sum(1 << k for k in range(0, 32, bits))
+    words = ", ".join("w" for _ in range(nbytes // 4))
+    source = (
+        f"__device__ __forceinline__ void {name}(void* p, {element if element == 'bool' else f'{element}_t'} v) {{\n"
+        f"  unsigned int w = (uint{bits}_t)v * {ones:#x}u;\n"
+        f"  *({c}*)p = {words if nbytes == 4 else f'make_{c}({words})'};\n}}\n"
+    )
+    at = [*(T.const(0) for _ in T.extents(out)[1:]), place]
+    return T.evaluate(T.device_call(name, T.address_of(out, *at), value, source=source))
 
 
 # nbytes -> C's name of a vector of 32-bit words, TVM's

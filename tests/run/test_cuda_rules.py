@@ -173,6 +173,38 @@ def other_maps() -> None:
 other_maps()
 
 
+def fills(dtype: str, value: float, *shape: Any) -> None:
+    """One value everywhere, 16 bytes at once but for the last elements."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        b.input("x", ("n",), "int8")
+        return b.full(shape, value, dtype)
+
+    def run(n: int) -> Any:
+        return (np.zeros(n, "int8"),), np.full([n if s == "n" else s for s in shape], value, numpy_dtype(dtype))
+
+    name = "_".join(map(str, ("fill", dtype, *shape)))
+    case(name, "cells", declare, *(run(n) for n in (0, 1, 5, 9000 if "n" in shape else 3)), access=16)
+
+
+for dtype, value in (
+    ("bool", 1),
+    ("int8", -3),
+    ("uint16", 65535),
+    ("int32", -5),
+    ("uint64", 1 << 63),
+    ("bfloat16", 1.5),
+    ("float16", -2.5),
+    ("float32", -math.inf),
+    ("float64", math.nan),
+    ("complex64", 2),
+):
+    fills(dtype, value, "n", 3)
+fills("float32", 0, 7, 3)
+fills("int8", 7, 1001, 64)
+fills("bool", 1, 5)
+
+
 def gather_elements(name: str, dtype: str, index: str, how: str, *shapes: tuple[Any, ...], **policy: Any) -> None:
     """Single elements by neighbouring indices, of every kind that the policy allows.
 
@@ -636,6 +668,145 @@ def test_elements_walk(index: str, text: bool, tmp_path: Path, monkeypatch: pyte
         with pytest.raises(gs.BoundsError) as e:
             module(x, i)
         assert (e.value.position, e.value.value) == ((bad,), 500)
+
+
+def _sum_of_rows(b: gs.Builder, x: gs.Value, y: gs.Value, j: gs.Value, i: gs.Value) -> gs.Value:
+    return b.take(x, i) + b.take(x, b.take(j, i)) + b.take(x, i, bounds="fill")
+
+
+# what is computed by x[j[i]], or by x[i] and x[j[i]], for rows x and elements y; the rule; kernels with and without checks
+CHAINS: dict[str, tuple[Callable[..., gs.Value], Callable[..., Array], str, int]] = {
+    "scaled": (lambda b, x, y, j, i: b.take(x, b.take(j, i)) * 2 + 1, lambda x, y, j, i: x[j[i]] * 2 + 1, "cells", 1),
+    "copied": (lambda b, x, y, j, i: b.take(x, b.take(j, i)), lambda x, y, j, i: x[j[i]], "copies", 1),
+    "elements": (lambda b, x, y, j, i: b.take(y, b.take(j, i)), lambda x, y, j, i: y[j[i]], "elements", 1),
+    "thrice": (lambda b, x, y, j, i: b.take(y, b.take(j, b.take(j, i))), lambda x, y, j, i: y[j[j[i]]], "elements", 1),
+    "summed": (_sum_of_rows, lambda x, y, j, i: x[i] + x[j[i]] + x[i], "cells", 1),
+    "turned": (
+        lambda b, x, y, j, i: b.transpose(b.take(x, b.take(j, i)) + 1),
+        lambda x, y, j, i: x[j[i]].T + 1,
+        "elements",
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("name", CHAINS)
+def test_checks_of_several_gathers_ride_along(name: str, text: bool, tmp_path: Path) -> None:
+    """What the first of them has found is reported, its smallest position; where cells are no rows, they have kernels."""
+    if text and (reason := cuda.cpu_compiler()) is not None:
+        pytest.skip(reason)
+    declare, compute, rule, launches = CHAINS[name]
+    b = gs.Builder("chain")
+    x, y, j = b.input("x", ("n", 40), "float32"), b.input("y", ("n",), "float32"), b.input("j", ("n",), "int64")
+    b.output(declare(b, x, y, j, b.input("i", ("k",), "int32")))
+    module = cuda.on_cpu([b], tmp_path)[0][0] if text else emulate(b, backward=True)
+    assert (module.stats.kernels[0][1], module.stats.launches) == (rule, launches)
+    seed = rng(5)
+    arrays = {"x": seed.random((50, 40), np.float32), "y": seed.random(50, np.float32)}
+    j, i = seed.integers(-50, 50, 50), seed.integers(-50, 50, 600, "int32")
+    assert_same(module(**arrays, j=j, i=i), compute(**arrays, j=j, i=i))
+    found = j[i] if name != "thrice" else j[j[i]]
+    (at,) = np.nonzero(i % 50 == i[300] % 50)
+    last = (j[i] if name == "thrice" else i)[at[0]]  # where the index that is tested last is read
+    for bad, value, tensor in (({"j": last}, 50, "j"), ({"i": 555}, -51, "i"), ({"i": 77, "j": last}, 50, "i")):
+        both = {"j": j.copy(), "i": i.copy()}
+        for k, where in bad.items():
+            both[k][where] = value
+        with pytest.raises(gs.BoundsError) as e:
+            module(**arrays, **both)
+        assert (e.value.tensor, e.value.value) == (tensor, value)
+        if tensor == "i":
+            assert e.value.position == (bad["i"],)
+    assert found.shape == i.shape
+    empty = {"x": arrays["x"][:0], "y": arrays["y"][:0], "j": j[:0]}
+    assert module(**empty, i=i[:0]).size == 0
+    with pytest.raises(gs.BoundsError) as e:
+        module(**empty, i=i)
+    assert (e.value.tensor, e.value.position) == ("i", (0,))
+
+
+@pytest.mark.parametrize(("first", "launches"), [(True, 3), (False, 6)])
+def test_nothing_is_written_in_place_before_checks_that_ride_along(first: bool, launches: int) -> None:
+    """They do not where the map comes after the scatter."""
+    b = gs.Builder("rides")
+    x, j, i = b.input("x", ("n",), "float32"), b.input("j", ("m",), "int64"), b.input("i", ("k",), "int64")
+    s = b.input("s", ("n",), "float32")
+
+    def scatter() -> gs.Value:
+        return b.put(s, i, b.take(x, i, bounds="fill"), reduction="add")
+
+    added = None if first else scatter()
+    rows = b.take(x, b.take(j, i)) * 2
+    b.output(rows, scatter() if added is None else added)
+    module = emulate(b)
+    assert module.stats.launches == launches
+    arrays = {"x": np.ones(9, "f4"), "j": np.array([3, 4, 9]), "i": np.array([0, 1, 2])}
+    out, s = np.zeros(3, "f4"), np.zeros(9, "f4")
+    with pytest.raises(gs.BoundsError) as e:
+        module(**arrays, s=s, out=(out, s))
+    assert (e.value.tensor, e.value.value) == ("j", 9)
+    assert not s.any()
+    arrays["j"][2] = -1
+    module(**arrays, s=s, out=(out, s))
+    assert out.tolist() == [2, 2, 2]
+    assert s.tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+# what is folded, by which shapes of a table and an index, the axis, the rule
+TESTED: list[tuple[str, Any, Any, int, str]] = [
+    ("sum", ("n", 7), ("k", 33), 1, "folds"),
+    ("max", ("n", 3, 2), ("k", 5), 1, "folds"),
+    ("sum", ("n", "w"), ("k", 3), 1, "folds"),
+    ("sum", ("n", 7), ("k",), 0, "fold-columns"),
+    ("sum", ("n",), ("k", 33), 1, "fold-rows"),
+]
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize(("op", "table", "index", "axis", "rule"), TESTED, ids=str)
+def test_folds_find_the_first_bad_index(
+    op: str, table: Any, index: Any, axis: int, rule: str, text: bool, tmp_path: Path
+) -> None:
+    """A fold leaves out what is out of range, and the first column's thread finds where it is; without columns, too."""
+    if text and (reason := cuda.cpu_compiler()) is not None:
+        pytest.skip(reason)
+    b = gs.Builder("tested")
+    rows = b.take(b.input("x", table, "int8"), b.input("i", index, "int64"))
+    b.output(getattr(b, op)(rows, axis))
+    module = cuda.on_cpu([b], tmp_path)[0][0] if text else emulate(b, backward=True)
+    if text:
+        assert [rule for _, rule in module.stats.kernels] == [rule]
+    for n, width in ((9, 7), (0, 7), *([(9, 0)] if "w" in table else [])):
+        x = rng(n).integers(-9, 9, [{"n": n, "w": width}.get(d, d) for d in table], "int8")
+        i = rng(n).integers(-max(n, 1), max(n, 1), [300 if d == "k" else d for d in index])
+        if n:
+            assert_same(module(x, i), getattr(x[i], op)(axis))
+        for bad in (i.size - 1, i.size // 2, 3):
+            i.ravel()[bad] = 9
+            with pytest.raises(gs.BoundsError) as e:
+                module(x, i)
+            first = np.unravel_index(bad if n else 0, i.shape)
+            assert (e.value.position, e.value.value) == (first, i[first])
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("width", ["w", 600])
+def test_rows_of_several_warps_find_the_first_bad_index(width: Any, text: bool, tmp_path: Path) -> None:
+    """The thread of a row's first unit tests its index, or a check where rows have none."""
+    if text and (reason := cuda.cpu_compiler()) is not None:
+        pytest.skip(reason)
+    b = gs.Builder("rows")
+    b.output(b.take(b.input("x", ("n", width), "float32"), b.input("i", ("k", 2), "int64")))
+    module = cuda.on_cpu([b], tmp_path)[0][0] if text else emulate(b, backward=True)
+    for w in (600, 33, 0) if width == "w" else (600,):
+        x, i = rng(w).random((9, w), np.float32), rng(w).integers(-9, 9, (20, 2))
+        assert_same(module(x, i), x[i])
+        for bad in ((19, 1), (7, 0)):
+            i[bad] = -10
+            with pytest.raises(gs.BoundsError) as e:
+                module(x, i)
+            assert (e.value.position, e.value.value) == (bad, -10)
 
 
 def test_an_empty_table_is_not_read() -> None:

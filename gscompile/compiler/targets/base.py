@@ -41,6 +41,7 @@ class Target(ABC):
         alignment: what addresses of arrays must be multiples of, in bytes; 0 for nothing but the size of their elements.
         host_guards: the host can read what a nest's guard reads, and applies it; otherwise rules put it inside their kernels.
         joins_checks: a nest may take over the check of the indices that it reads.
+        joins_several: a map may take over those of all gathers by which its cells are computed.
         by_driver: kernels are loaded and launched by a driver, from the host's code.
         variant: the attribute that says which CPU or GPU code is for.
         in_parts: a long function may call others; TVM takes kernels out of no function that is called.
@@ -63,6 +64,7 @@ class Target(ABC):
     alignment: ClassVar[int] = 0
     host_guards: ClassVar[bool]
     joins_checks: ClassVar[bool]
+    joins_several: ClassVar[bool] = False
     by_driver: ClassVar[bool]
     variant: ClassVar[str]
     in_parts: ClassVar[bool]

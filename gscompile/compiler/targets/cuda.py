@@ -41,6 +41,7 @@ class Cuda(Target):
     alignment = ACCESS_BYTES
     host_guards = False
     joins_checks = True
+    joins_several = True
     by_driver = True
     variant = "arch"
     in_parts = False

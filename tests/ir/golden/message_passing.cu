@@ -7,9 +7,48 @@ __device__ __forceinline__ void gs_atomic_add_float32x4(float* p, float* v) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) message_passing_kernel(float* __restrict__ out0_put_7_ptr, int64_t n) {
-  if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (n * (int64_t)8)) {
-    int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
-    out0_put_7_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] = 0x0p+0f/*0.000000e+00*/;
+  alignas(8) int64_t grid__ptr[3];
+  int64_t condval;
+  if (n <= (int64_t)270336) {
+    condval = (int64_t)256;
+  } else {
+    condval = (int64_t)1024;
+  }
+  grid__ptr[0] = condval;
+  grid__ptr[1] = (n * (int64_t)2);
+  grid__ptr[2] = (n * (int64_t)2);
+  int64_t grid0 = grid__ptr[0];
+  int64_t grid1 = grid__ptr[1];
+  int64_t grid2 = grid__ptr[2];
+  if ((grid0 == (int64_t)1024) && (((((int64_t)blockIdx.x) * grid0) + (int64_t)1024) <= grid2)) {
+    alignas(8) int64_t i__ptr[4];
+    i__ptr[0] = ((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x));
+    i__ptr[1] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)256);
+    i__ptr[2] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)512);
+    i__ptr[3] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)768);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    int64_t i2 = i__ptr[2];
+    int64_t i3 = i__ptr[3];
+    *(float4*)(out0_put_7_ptr + (i0 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
+    *(float4*)(out0_put_7_ptr + (i1 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
+    *(float4*)(out0_put_7_ptr + (i2 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
+    *(float4*)(out0_put_7_ptr + (i3 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
+  } else {
+    for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
+      alignas(8) int64_t i__ptr_1[1];
+      i__ptr_1[0] = (((k * (int64_t)256) + (((int64_t)blockIdx.x) * grid0)) + ((int64_t)threadIdx.x));
+      int64_t i0_1 = i__ptr_1[0];
+      if (i0_1 < grid1) {
+        if (i0_1 < (n * (int64_t)2)) {
+          *(float4*)(out0_put_7_ptr + (i0_1 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
+        } else {
+          for (int64_t c = (int64_t)0; c < ((n * (int64_t)8) - (i0_1 * (int64_t)4)); ++c) {
+            out0_put_7_ptr[((i0_1 * (int64_t)4) + c)] = 0x0p+0f/*0.000000e+00*/;
+          }
+        }
+      }
+    }
   }
 }
 
