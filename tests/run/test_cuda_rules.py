@@ -676,11 +676,16 @@ def _sum_of_rows(b: gs.Builder, x: gs.Value, y: gs.Value, j: gs.Value, i: gs.Val
 
 # what is computed by x[j[i]], or by x[i] and x[j[i]], for rows x and elements y; the rule; kernels with and without checks
 CHAINS: dict[str, tuple[Callable[..., gs.Value], Callable[..., Array], str, int]] = {
-    "scaled": (lambda b, x, y, j, i: b.take(x, b.take(j, i)) * 2 + 1, lambda x, y, j, i: x[j[i]] * 2 + 1, "cells", 1),
+    "scaled": (
+        lambda b, x, y, j, i: b.take(x, b.take(j, i)) * 2 + 1,
+        lambda x, y, j, i: x[j[i]] * 2 + 1,
+        "elements",
+        1,
+    ),
     "copied": (lambda b, x, y, j, i: b.take(x, b.take(j, i)), lambda x, y, j, i: x[j[i]], "copies", 1),
     "elements": (lambda b, x, y, j, i: b.take(y, b.take(j, i)), lambda x, y, j, i: y[j[i]], "elements", 1),
     "thrice": (lambda b, x, y, j, i: b.take(y, b.take(j, b.take(j, i))), lambda x, y, j, i: y[j[j[i]]], "elements", 1),
-    "summed": (_sum_of_rows, lambda x, y, j, i: x[i] + x[j[i]] + x[i], "cells", 1),
+    "summed": (_sum_of_rows, lambda x, y, j, i: x[i] + x[j[i]] + x[i], "elements", 1),
     "turned": (
         lambda b, x, y, j, i: b.transpose(b.take(x, b.take(j, i)) + 1),
         lambda x, y, j, i: x[j[i]].T + 1,
