@@ -287,14 +287,12 @@ class Lowering:
     def at_once(self, checks: int) -> Record | None:
         """The record in which kernels say at once which index is out of range; None where what comes after them has to ask.
 
-        All indices are tested by kernels that read them anyway, nothing is changed that a call must not change if it fails, and
-        no rule counts in the status (:meth:`word`).
+        There is one check, by kernels that read its indices anyway, nothing is changed that a call must not change if it fails,
+        and no rule counts in the status (:meth:`word`).
         """
-        joined = self.target.joins_checks and all(
-            id(v) in self.plan.joined for v in (*self.plan.early, *self.plan.late)
-        )
+        joined = self.target.joins_checks and all(id(v) in self.plan.joined for v in self.plan.early)
         counts = self.plan.segments or any(isinstance(v.op, (SegmentReduce, SegmentArg)) for v in self.graph.values)
-        if self.kept is None or not checks or not joined or self.plan.in_place or counts:
+        if self.kept is None or checks != 1 or self.plan.late or not joined or self.plan.in_place or counts:
             return None
         call = T.if_then_else(self.threads < 0, -self.threads, self.threads)
         return Record(self.kept, call, checks, tuple(self.sizes.variables[n] for n in self.graph.symbols))

@@ -42,7 +42,11 @@ def test(check: CheckNest | None, grid: list[Expr], ctx: Context) -> Stmt | None
         if check.record is not None:
             report = found(check.record, check.slot, flat, check.value(place))
         steps.append(T.if_(T.not_(check.valid(grid, k)), report))
-    return T.seq(*steps)
+    if len(steps) == 1:
+        return steps[0]
+    return T.if_(
+        T.not_(T.all_of(check.valid(grid, k) for k in range(check.components))), T.seq(*steps)
+    )  # one branch as a rule
 
 
 FOUND = "gs_found"

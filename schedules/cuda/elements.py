@@ -138,6 +138,8 @@ def _ahead(nest: MapNest, ctx: Context) -> list[_Ahead]:
 def _beside(nest: MapNest, ctx: Context) -> list[int]:
     """The numbers, among a cell's loads, of those that neighbours make side by side, in rows found by way of an index."""
     cell, found, by_index = some_cell(nest.shape), [], False
+    if any(condition is not None for condition, _, _ in T.reads(nest.safe(cell))):  # what may not be there is not read
+        return []
     for k, (buf, at) in enumerate(T.all_loads(nest.safe(cell))):
         if not at or not T.same_expr(at[-1], cell[-1]):
             continue
