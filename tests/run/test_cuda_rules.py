@@ -685,7 +685,7 @@ CHAINS: dict[str, tuple[Callable[..., gs.Value], Callable[..., Array], str, int]
     "copied": (lambda b, x, y, j, i: b.take(x, b.take(j, i)), lambda x, y, j, i: x[j[i]], "copies", 1),
     "elements": (lambda b, x, y, j, i: b.take(y, b.take(j, i)), lambda x, y, j, i: y[j[i]], "elements", 1),
     "thrice": (lambda b, x, y, j, i: b.take(y, b.take(j, b.take(j, i))), lambda x, y, j, i: y[j[j[i]]], "elements", 1),
-    "summed": (_sum_of_rows, lambda x, y, j, i: x[i] + x[j[i]] + x[i], "elements", 1),
+    "summed": (_sum_of_rows, lambda x, y, j, i: x[i] + x[j[i]] + x[i], "cells", 1),
     "turned": (
         lambda b, x, y, j, i: b.transpose(b.take(x, b.take(j, i)) + 1),
         lambda x, y, j, i: x[j[i]].T + 1,
