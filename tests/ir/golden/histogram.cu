@@ -37,9 +37,30 @@ __device__ __forceinline__ void gs_found_0_1_1(int64_t* kept, long long at, long
 }
 
 extern "C" __global__ void __launch_bounds__(256) histogram_kernel(int* __restrict__ out0_put_3_ptr) {
-  if (((int)threadIdx.x) < 64) {
-    int i = ((int)threadIdx.x);
-    out0_put_3_ptr[((int)threadIdx.x)] = 0;
+  alignas(8) int64_t grid__ptr[3];
+  grid__ptr[0] = (int64_t)256;
+  grid__ptr[1] = (int64_t)16;
+  grid__ptr[2] = (int64_t)16;
+  int64_t grid0 = grid__ptr[0];
+  int64_t grid1 = grid__ptr[1];
+  int64_t grid2 = grid__ptr[2];
+  if ((grid0 == (int64_t)512) && ((int64_t)512 <= grid2)) {
+    alignas(8) int64_t i__ptr[2];
+    i__ptr[0] = ((int64_t)threadIdx.x);
+    i__ptr[1] = (((int64_t)threadIdx.x) + (int64_t)256);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    *(int4*)(out0_put_3_ptr + (i0 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+    *(int4*)(out0_put_3_ptr + (i1 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+  } else {
+    for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
+      alignas(8) int64_t i__ptr_1[1];
+      i__ptr_1[0] = ((k * (int64_t)256) + ((int64_t)threadIdx.x));
+      int64_t i0_1 = i__ptr_1[0];
+      if (i0_1 < grid1) {
+        *(int4*)(out0_put_3_ptr + (i0_1 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+      }
+    }
   }
 }
 
@@ -71,146 +92,156 @@ extern "C" __global__ void __launch_bounds__(128) histogram_kernel_1(int64_t* __
       int64_t i1 = i__ptr[1];
       int64_t i2 = i__ptr[2];
       int64_t i3 = i__ptr[3];
-      int64_t condval_1;
-      if (i_ptr[i0] < (int64_t)0) {
-        condval_1 = (i_ptr[i0] + (int64_t)64);
-      } else {
-        condval_1 = i_ptr[i0];
-      }
+      alignas(8) int cell__ptr[4];
       int64_t condval_2;
       if (i_ptr[i0] < (int64_t)0) {
         condval_2 = (i_ptr[i0] + (int64_t)64);
       } else {
         condval_2 = i_ptr[i0];
       }
-      if ((condval_1 < (int64_t)0) || ((int64_t)64 <= condval_2)) {
-        int64_t condval_3;
-        if (threads < (int64_t)0) {
-          condval_3 = (threads * (int64_t)-1);
-        } else {
-          condval_3 = threads;
-        }
-        gs_found_0_1_1((&(kept_ptr[0])), (i0 ^ (int64_t)0), i_ptr[i0], condval_3, k);
-      }
-      int64_t condval_4;
-      if (i_ptr[i1] < (int64_t)0) {
-        condval_4 = (i_ptr[i1] + (int64_t)64);
+      int64_t condval_3;
+      if (i_ptr[i0] < (int64_t)0) {
+        condval_3 = (i_ptr[i0] + (int64_t)64);
       } else {
-        condval_4 = i_ptr[i1];
+        condval_3 = i_ptr[i0];
       }
-      int64_t condval_5;
-      if (i_ptr[i1] < (int64_t)0) {
-        condval_5 = (i_ptr[i1] + (int64_t)64);
-      } else {
-        condval_5 = i_ptr[i1];
-      }
-      if ((condval_4 < (int64_t)0) || ((int64_t)64 <= condval_5)) {
-        int64_t condval_6;
-        if (threads < (int64_t)0) {
-          condval_6 = (threads * (int64_t)-1);
+      int condval_1;
+      if (((int64_t)0 <= condval_2) && (condval_3 < (int64_t)64)) {
+        int64_t condval_4;
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_4 = (i_ptr[i0] + (int64_t)64);
         } else {
-          condval_6 = threads;
+          condval_4 = i_ptr[i0];
         }
-        gs_found_0_1_1((&(kept_ptr[0])), (i1 ^ (int64_t)0), i_ptr[i1], condval_6, k);
+        condval_1 = ((int)min(((uint64_t)(condval_4 ^ (int64_t)0)), (uint64_t)63ULL));
+      } else {
+        condval_1 = -1;
+      }
+      cell__ptr[0] = condval_1;
+      int64_t condval_6;
+      if (i_ptr[i1] < (int64_t)0) {
+        condval_6 = (i_ptr[i1] + (int64_t)64);
+      } else {
+        condval_6 = i_ptr[i1];
       }
       int64_t condval_7;
-      if (i_ptr[i2] < (int64_t)0) {
-        condval_7 = (i_ptr[i2] + (int64_t)64);
+      if (i_ptr[i1] < (int64_t)0) {
+        condval_7 = (i_ptr[i1] + (int64_t)64);
       } else {
-        condval_7 = i_ptr[i2];
+        condval_7 = i_ptr[i1];
       }
-      int64_t condval_8;
-      if (i_ptr[i2] < (int64_t)0) {
-        condval_8 = (i_ptr[i2] + (int64_t)64);
-      } else {
-        condval_8 = i_ptr[i2];
-      }
-      if ((condval_7 < (int64_t)0) || ((int64_t)64 <= condval_8)) {
-        int64_t condval_9;
-        if (threads < (int64_t)0) {
-          condval_9 = (threads * (int64_t)-1);
+      int condval_5;
+      if (((int64_t)0 <= condval_6) && (condval_7 < (int64_t)64)) {
+        int64_t condval_8;
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_8 = (i_ptr[i1] + (int64_t)64);
         } else {
-          condval_9 = threads;
+          condval_8 = i_ptr[i1];
         }
-        gs_found_0_1_1((&(kept_ptr[0])), (i2 ^ (int64_t)0), i_ptr[i2], condval_9, k);
-      }
-      int64_t condval_10;
-      if (i_ptr[i3] < (int64_t)0) {
-        condval_10 = (i_ptr[i3] + (int64_t)64);
+        condval_5 = ((int)min(((uint64_t)(condval_8 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
-        condval_10 = i_ptr[i3];
+        condval_5 = -1;
+      }
+      cell__ptr[1] = condval_5;
+      int64_t condval_10;
+      if (i_ptr[i2] < (int64_t)0) {
+        condval_10 = (i_ptr[i2] + (int64_t)64);
+      } else {
+        condval_10 = i_ptr[i2];
       }
       int64_t condval_11;
-      if (i_ptr[i3] < (int64_t)0) {
-        condval_11 = (i_ptr[i3] + (int64_t)64);
+      if (i_ptr[i2] < (int64_t)0) {
+        condval_11 = (i_ptr[i2] + (int64_t)64);
       } else {
-        condval_11 = i_ptr[i3];
+        condval_11 = i_ptr[i2];
       }
-      if ((condval_10 < (int64_t)0) || ((int64_t)64 <= condval_11)) {
+      int condval_9;
+      if (((int64_t)0 <= condval_10) && (condval_11 < (int64_t)64)) {
         int64_t condval_12;
-        if (threads < (int64_t)0) {
-          condval_12 = (threads * (int64_t)-1);
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_12 = (i_ptr[i2] + (int64_t)64);
         } else {
-          condval_12 = threads;
+          condval_12 = i_ptr[i2];
         }
-        gs_found_0_1_1((&(kept_ptr[0])), (i3 ^ (int64_t)0), i_ptr[i3], condval_12, k);
-      }
-      alignas(8) int cell__ptr[4];
-      int64_t condval_14;
-      if (i_ptr[i0] < (int64_t)0) {
-        condval_14 = (i_ptr[i0] + (int64_t)64);
+        condval_9 = ((int)min(((uint64_t)(condval_12 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
-        condval_14 = i_ptr[i0];
+        condval_9 = -1;
+      }
+      cell__ptr[2] = condval_9;
+      int64_t condval_14;
+      if (i_ptr[i3] < (int64_t)0) {
+        condval_14 = (i_ptr[i3] + (int64_t)64);
+      } else {
+        condval_14 = i_ptr[i3];
       }
       int64_t condval_15;
-      if (i_ptr[i0] < (int64_t)0) {
-        condval_15 = (i_ptr[i0] + (int64_t)64);
+      if (i_ptr[i3] < (int64_t)0) {
+        condval_15 = (i_ptr[i3] + (int64_t)64);
       } else {
-        condval_15 = i_ptr[i0];
+        condval_15 = i_ptr[i3];
       }
       int condval_13;
       if (((int64_t)0 <= condval_14) && (condval_15 < (int64_t)64)) {
         int64_t condval_16;
-        if (i_ptr[i0] < (int64_t)0) {
-          condval_16 = (i_ptr[i0] + (int64_t)64);
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_16 = (i_ptr[i3] + (int64_t)64);
         } else {
-          condval_16 = i_ptr[i0];
+          condval_16 = i_ptr[i3];
         }
         condval_13 = ((int)min(((uint64_t)(condval_16 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
         condval_13 = -1;
       }
-      cell__ptr[0] = condval_13;
+      cell__ptr[3] = condval_13;
+      int cell0 = cell__ptr[0];
+      int cell1 = cell__ptr[1];
+      int cell2 = cell__ptr[2];
+      int cell3 = cell__ptr[3];
+      int v0 = v_ptr[i0];
+      int v1 = v_ptr[i1];
+      int v2 = v_ptr[i2];
+      int v3 = v_ptr[i3];
+      int64_t condval_17;
+      if (i_ptr[i0] < (int64_t)0) {
+        condval_17 = (i_ptr[i0] + (int64_t)64);
+      } else {
+        condval_17 = i_ptr[i0];
+      }
       int64_t condval_18;
-      if (i_ptr[i1] < (int64_t)0) {
-        condval_18 = (i_ptr[i1] + (int64_t)64);
+      if (i_ptr[i0] < (int64_t)0) {
+        condval_18 = (i_ptr[i0] + (int64_t)64);
       } else {
-        condval_18 = i_ptr[i1];
+        condval_18 = i_ptr[i0];
       }
-      int64_t condval_19;
-      if (i_ptr[i1] < (int64_t)0) {
-        condval_19 = (i_ptr[i1] + (int64_t)64);
-      } else {
-        condval_19 = i_ptr[i1];
-      }
-      int condval_17;
-      if (((int64_t)0 <= condval_18) && (condval_19 < (int64_t)64)) {
-        int64_t condval_20;
-        if (i_ptr[i1] < (int64_t)0) {
-          condval_20 = (i_ptr[i1] + (int64_t)64);
+      if ((condval_17 < (int64_t)0) || ((int64_t)64 <= condval_18)) {
+        int64_t condval_19;
+        if (threads < (int64_t)0) {
+          condval_19 = (threads * (int64_t)-1);
         } else {
-          condval_20 = i_ptr[i1];
+          condval_19 = threads;
         }
-        condval_17 = ((int)min(((uint64_t)(condval_20 ^ (int64_t)0)), (uint64_t)63ULL));
-      } else {
-        condval_17 = -1;
+        gs_found_0_1_1((&(kept_ptr[0])), (i0 ^ (int64_t)0), i_ptr[i0], condval_19, k);
       }
-      cell__ptr[1] = condval_17;
-      int64_t condval_22;
-      if (i_ptr[i2] < (int64_t)0) {
-        condval_22 = (i_ptr[i2] + (int64_t)64);
+      int64_t condval_20;
+      if (i_ptr[i1] < (int64_t)0) {
+        condval_20 = (i_ptr[i1] + (int64_t)64);
       } else {
-        condval_22 = i_ptr[i2];
+        condval_20 = i_ptr[i1];
+      }
+      int64_t condval_21;
+      if (i_ptr[i1] < (int64_t)0) {
+        condval_21 = (i_ptr[i1] + (int64_t)64);
+      } else {
+        condval_21 = i_ptr[i1];
+      }
+      if ((condval_20 < (int64_t)0) || ((int64_t)64 <= condval_21)) {
+        int64_t condval_22;
+        if (threads < (int64_t)0) {
+          condval_22 = (threads * (int64_t)-1);
+        } else {
+          condval_22 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (i1 ^ (int64_t)0), i_ptr[i1], condval_22, k);
       }
       int64_t condval_23;
       if (i_ptr[i2] < (int64_t)0) {
@@ -218,19 +249,21 @@ extern "C" __global__ void __launch_bounds__(128) histogram_kernel_1(int64_t* __
       } else {
         condval_23 = i_ptr[i2];
       }
-      int condval_21;
-      if (((int64_t)0 <= condval_22) && (condval_23 < (int64_t)64)) {
-        int64_t condval_24;
-        if (i_ptr[i2] < (int64_t)0) {
-          condval_24 = (i_ptr[i2] + (int64_t)64);
-        } else {
-          condval_24 = i_ptr[i2];
-        }
-        condval_21 = ((int)min(((uint64_t)(condval_24 ^ (int64_t)0)), (uint64_t)63ULL));
+      int64_t condval_24;
+      if (i_ptr[i2] < (int64_t)0) {
+        condval_24 = (i_ptr[i2] + (int64_t)64);
       } else {
-        condval_21 = -1;
+        condval_24 = i_ptr[i2];
       }
-      cell__ptr[2] = condval_21;
+      if ((condval_23 < (int64_t)0) || ((int64_t)64 <= condval_24)) {
+        int64_t condval_25;
+        if (threads < (int64_t)0) {
+          condval_25 = (threads * (int64_t)-1);
+        } else {
+          condval_25 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (i2 ^ (int64_t)0), i_ptr[i2], condval_25, k);
+      }
       int64_t condval_26;
       if (i_ptr[i3] < (int64_t)0) {
         condval_26 = (i_ptr[i3] + (int64_t)64);
@@ -243,27 +276,15 @@ extern "C" __global__ void __launch_bounds__(128) histogram_kernel_1(int64_t* __
       } else {
         condval_27 = i_ptr[i3];
       }
-      int condval_25;
-      if (((int64_t)0 <= condval_26) && (condval_27 < (int64_t)64)) {
+      if ((condval_26 < (int64_t)0) || ((int64_t)64 <= condval_27)) {
         int64_t condval_28;
-        if (i_ptr[i3] < (int64_t)0) {
-          condval_28 = (i_ptr[i3] + (int64_t)64);
+        if (threads < (int64_t)0) {
+          condval_28 = (threads * (int64_t)-1);
         } else {
-          condval_28 = i_ptr[i3];
+          condval_28 = threads;
         }
-        condval_25 = ((int)min(((uint64_t)(condval_28 ^ (int64_t)0)), (uint64_t)63ULL));
-      } else {
-        condval_25 = -1;
+        gs_found_0_1_1((&(kept_ptr[0])), (i3 ^ (int64_t)0), i_ptr[i3], condval_28, k);
       }
-      cell__ptr[3] = condval_25;
-      int cell0 = cell__ptr[0];
-      int cell1 = cell__ptr[1];
-      int cell2 = cell__ptr[2];
-      int cell3 = cell__ptr[3];
-      int v0 = v_ptr[i0];
-      int v1 = v_ptr[i1];
-      int v2 = v_ptr[i2];
-      int v3 = v_ptr[i3];
       if (0 <= cell0) {
         gs_atomic_add_int32((&(v_private_ptr[cell0])), v0);
       }
@@ -282,28 +303,34 @@ extern "C" __global__ void __launch_bounds__(128) histogram_kernel_1(int64_t* __
         i__ptr_1[0] = ((((((int64_t)blockIdx.x) * (int64_t)128) + ((step * grid0) * (int64_t)4)) + (grid0 * k_1)) + ((int64_t)threadIdx.x));
         int64_t i0_1 = i__ptr_1[0];
         if (i0_1 < grid1) {
-          int64_t condval_29;
-          if (i_ptr[i0_1] < (int64_t)0) {
-            condval_29 = (i_ptr[i0_1] + (int64_t)64);
-          } else {
-            condval_29 = i_ptr[i0_1];
-          }
+          alignas(8) int cell__ptr_1[1];
           int64_t condval_30;
           if (i_ptr[i0_1] < (int64_t)0) {
             condval_30 = (i_ptr[i0_1] + (int64_t)64);
           } else {
             condval_30 = i_ptr[i0_1];
           }
-          if ((condval_29 < (int64_t)0) || ((int64_t)64 <= condval_30)) {
-            int64_t condval_31;
-            if (threads < (int64_t)0) {
-              condval_31 = (threads * (int64_t)-1);
-            } else {
-              condval_31 = threads;
-            }
-            gs_found_0_1_1((&(kept_ptr[0])), (i0_1 ^ (int64_t)0), i_ptr[i0_1], condval_31, k);
+          int64_t condval_31;
+          if (i_ptr[i0_1] < (int64_t)0) {
+            condval_31 = (i_ptr[i0_1] + (int64_t)64);
+          } else {
+            condval_31 = i_ptr[i0_1];
           }
-          alignas(8) int cell__ptr_1[1];
+          int condval_29;
+          if (((int64_t)0 <= condval_30) && (condval_31 < (int64_t)64)) {
+            int64_t condval_32;
+            if (i_ptr[i0_1] < (int64_t)0) {
+              condval_32 = (i_ptr[i0_1] + (int64_t)64);
+            } else {
+              condval_32 = i_ptr[i0_1];
+            }
+            condval_29 = ((int)min(((uint64_t)(condval_32 ^ (int64_t)0)), (uint64_t)63ULL));
+          } else {
+            condval_29 = -1;
+          }
+          cell__ptr_1[0] = condval_29;
+          int cell0_1 = cell__ptr_1[0];
+          int v0_1 = v_ptr[i0_1];
           int64_t condval_33;
           if (i_ptr[i0_1] < (int64_t)0) {
             condval_33 = (i_ptr[i0_1] + (int64_t)64);
@@ -316,21 +343,15 @@ extern "C" __global__ void __launch_bounds__(128) histogram_kernel_1(int64_t* __
           } else {
             condval_34 = i_ptr[i0_1];
           }
-          int condval_32;
-          if (((int64_t)0 <= condval_33) && (condval_34 < (int64_t)64)) {
+          if ((condval_33 < (int64_t)0) || ((int64_t)64 <= condval_34)) {
             int64_t condval_35;
-            if (i_ptr[i0_1] < (int64_t)0) {
-              condval_35 = (i_ptr[i0_1] + (int64_t)64);
+            if (threads < (int64_t)0) {
+              condval_35 = (threads * (int64_t)-1);
             } else {
-              condval_35 = i_ptr[i0_1];
+              condval_35 = threads;
             }
-            condval_32 = ((int)min(((uint64_t)(condval_35 ^ (int64_t)0)), (uint64_t)63ULL));
-          } else {
-            condval_32 = -1;
+            gs_found_0_1_1((&(kept_ptr[0])), (i0_1 ^ (int64_t)0), i_ptr[i0_1], condval_35, k);
           }
-          cell__ptr_1[0] = condval_32;
-          int cell0_1 = cell__ptr_1[0];
-          int v0_1 = v_ptr[i0_1];
           if (0 <= cell0_1) {
             gs_atomic_add_int32((&(v_private_ptr[cell0_1])), v0_1);
           }
@@ -367,255 +388,255 @@ extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __
     int64_t at1 = at__ptr[1];
     int64_t at2 = at__ptr[2];
     int64_t at3 = at__ptr[3];
+    alignas(8) int64_t cell__ptr[4];
+    int64_t condval;
     if (i0 < k) {
-      int64_t condval;
+      int64_t condval_2;
       if (i_ptr[at0] < (int64_t)0) {
-        condval = (i_ptr[at0] + (int64_t)64);
+        condval_2 = (i_ptr[at0] + (int64_t)64);
       } else {
-        condval = i_ptr[at0];
+        condval_2 = i_ptr[at0];
+      }
+      int64_t condval_3;
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_3 = (i_ptr[at0] + (int64_t)64);
+      } else {
+        condval_3 = i_ptr[at0];
       }
       int64_t condval_1;
-      if (i_ptr[at0] < (int64_t)0) {
-        condval_1 = (i_ptr[at0] + (int64_t)64);
-      } else {
-        condval_1 = i_ptr[at0];
-      }
-      if ((condval < (int64_t)0) || ((int64_t)64 <= condval_1)) {
-        int64_t condval_2;
-        if (threads < (int64_t)0) {
-          condval_2 = (threads * (int64_t)-1);
+      if (((int64_t)0 <= condval_2) && (condval_3 < (int64_t)64)) {
+        int64_t condval_4;
+        if (i_ptr[at0] < (int64_t)0) {
+          condval_4 = (i_ptr[at0] + (int64_t)64);
         } else {
-          condval_2 = threads;
+          condval_4 = i_ptr[at0];
         }
-        gs_found_0_1_1((&(kept_ptr[0])), (at0 ^ (int64_t)0), i_ptr[at0], condval_2, k);
+        condval_1 = ((int64_t)min(((uint64_t)(condval_4 ^ (int64_t)0)), (uint64_t)63ULL));
+      } else {
+        condval_1 = (int64_t)-2;
       }
+      condval = condval_1;
+    } else {
+      condval = (int64_t)-1;
     }
+    cell__ptr[0] = condval;
+    int64_t condval_5;
     if (i1 < k) {
-      int64_t condval_3;
-      if (i_ptr[at1] < (int64_t)0) {
-        condval_3 = (i_ptr[at1] + (int64_t)64);
-      } else {
-        condval_3 = i_ptr[at1];
-      }
-      int64_t condval_4;
-      if (i_ptr[at1] < (int64_t)0) {
-        condval_4 = (i_ptr[at1] + (int64_t)64);
-      } else {
-        condval_4 = i_ptr[at1];
-      }
-      if ((condval_3 < (int64_t)0) || ((int64_t)64 <= condval_4)) {
-        int64_t condval_5;
-        if (threads < (int64_t)0) {
-          condval_5 = (threads * (int64_t)-1);
-        } else {
-          condval_5 = threads;
-        }
-        gs_found_0_1_1((&(kept_ptr[0])), (at1 ^ (int64_t)0), i_ptr[at1], condval_5, k);
-      }
-    }
-    if (i2 < k) {
-      int64_t condval_6;
-      if (i_ptr[at2] < (int64_t)0) {
-        condval_6 = (i_ptr[at2] + (int64_t)64);
-      } else {
-        condval_6 = i_ptr[at2];
-      }
       int64_t condval_7;
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_7 = (i_ptr[at1] + (int64_t)64);
+      } else {
+        condval_7 = i_ptr[at1];
+      }
+      int64_t condval_8;
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_8 = (i_ptr[at1] + (int64_t)64);
+      } else {
+        condval_8 = i_ptr[at1];
+      }
+      int64_t condval_6;
+      if (((int64_t)0 <= condval_7) && (condval_8 < (int64_t)64)) {
+        int64_t condval_9;
+        if (i_ptr[at1] < (int64_t)0) {
+          condval_9 = (i_ptr[at1] + (int64_t)64);
+        } else {
+          condval_9 = i_ptr[at1];
+        }
+        condval_6 = ((int64_t)min(((uint64_t)(condval_9 ^ (int64_t)0)), (uint64_t)63ULL));
+      } else {
+        condval_6 = (int64_t)-2;
+      }
+      condval_5 = condval_6;
+    } else {
+      condval_5 = (int64_t)-1;
+    }
+    cell__ptr[1] = condval_5;
+    int64_t condval_10;
+    if (i2 < k) {
+      int64_t condval_12;
       if (i_ptr[at2] < (int64_t)0) {
-        condval_7 = (i_ptr[at2] + (int64_t)64);
+        condval_12 = (i_ptr[at2] + (int64_t)64);
       } else {
-        condval_7 = i_ptr[at2];
-      }
-      if ((condval_6 < (int64_t)0) || ((int64_t)64 <= condval_7)) {
-        int64_t condval_8;
-        if (threads < (int64_t)0) {
-          condval_8 = (threads * (int64_t)-1);
-        } else {
-          condval_8 = threads;
-        }
-        gs_found_0_1_1((&(kept_ptr[0])), (at2 ^ (int64_t)0), i_ptr[at2], condval_8, k);
-      }
-    }
-    if (i3 < k) {
-      int64_t condval_9;
-      if (i_ptr[at3] < (int64_t)0) {
-        condval_9 = (i_ptr[at3] + (int64_t)64);
-      } else {
-        condval_9 = i_ptr[at3];
-      }
-      int64_t condval_10;
-      if (i_ptr[at3] < (int64_t)0) {
-        condval_10 = (i_ptr[at3] + (int64_t)64);
-      } else {
-        condval_10 = i_ptr[at3];
-      }
-      if ((condval_9 < (int64_t)0) || ((int64_t)64 <= condval_10)) {
-        int64_t condval_11;
-        if (threads < (int64_t)0) {
-          condval_11 = (threads * (int64_t)-1);
-        } else {
-          condval_11 = threads;
-        }
-        gs_found_0_1_1((&(kept_ptr[0])), (at3 ^ (int64_t)0), i_ptr[at3], condval_11, k);
-      }
-    }
-    alignas(8) int64_t cell__ptr[4];
-    int64_t condval_12;
-    if (i0 < k) {
-      int64_t condval_14;
-      if (i_ptr[at0] < (int64_t)0) {
-        condval_14 = (i_ptr[at0] + (int64_t)64);
-      } else {
-        condval_14 = i_ptr[at0];
-      }
-      int64_t condval_15;
-      if (i_ptr[at0] < (int64_t)0) {
-        condval_15 = (i_ptr[at0] + (int64_t)64);
-      } else {
-        condval_15 = i_ptr[at0];
+        condval_12 = i_ptr[at2];
       }
       int64_t condval_13;
-      if (((int64_t)0 <= condval_14) && (condval_15 < (int64_t)64)) {
-        int64_t condval_16;
-        if (i_ptr[at0] < (int64_t)0) {
-          condval_16 = (i_ptr[at0] + (int64_t)64);
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_13 = (i_ptr[at2] + (int64_t)64);
+      } else {
+        condval_13 = i_ptr[at2];
+      }
+      int64_t condval_11;
+      if (((int64_t)0 <= condval_12) && (condval_13 < (int64_t)64)) {
+        int64_t condval_14;
+        if (i_ptr[at2] < (int64_t)0) {
+          condval_14 = (i_ptr[at2] + (int64_t)64);
         } else {
-          condval_16 = i_ptr[at0];
+          condval_14 = i_ptr[at2];
         }
-        condval_13 = ((int64_t)min(((uint64_t)(condval_16 ^ (int64_t)0)), (uint64_t)63ULL));
+        condval_11 = ((int64_t)min(((uint64_t)(condval_14 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
-        condval_13 = (int64_t)-2;
+        condval_11 = (int64_t)-2;
       }
-      condval_12 = condval_13;
+      condval_10 = condval_11;
     } else {
-      condval_12 = (int64_t)-1;
+      condval_10 = (int64_t)-1;
     }
-    cell__ptr[0] = condval_12;
-    int64_t condval_17;
-    if (i1 < k) {
-      int64_t condval_19;
-      if (i_ptr[at1] < (int64_t)0) {
-        condval_19 = (i_ptr[at1] + (int64_t)64);
+    cell__ptr[2] = condval_10;
+    int64_t condval_15;
+    if (i3 < k) {
+      int64_t condval_17;
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_17 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_19 = i_ptr[at1];
-      }
-      int64_t condval_20;
-      if (i_ptr[at1] < (int64_t)0) {
-        condval_20 = (i_ptr[at1] + (int64_t)64);
-      } else {
-        condval_20 = i_ptr[at1];
+        condval_17 = i_ptr[at3];
       }
       int64_t condval_18;
-      if (((int64_t)0 <= condval_19) && (condval_20 < (int64_t)64)) {
-        int64_t condval_21;
-        if (i_ptr[at1] < (int64_t)0) {
-          condval_21 = (i_ptr[at1] + (int64_t)64);
-        } else {
-          condval_21 = i_ptr[at1];
-        }
-        condval_18 = ((int64_t)min(((uint64_t)(condval_21 ^ (int64_t)0)), (uint64_t)63ULL));
-      } else {
-        condval_18 = (int64_t)-2;
-      }
-      condval_17 = condval_18;
-    } else {
-      condval_17 = (int64_t)-1;
-    }
-    cell__ptr[1] = condval_17;
-    int64_t condval_22;
-    if (i2 < k) {
-      int64_t condval_24;
-      if (i_ptr[at2] < (int64_t)0) {
-        condval_24 = (i_ptr[at2] + (int64_t)64);
-      } else {
-        condval_24 = i_ptr[at2];
-      }
-      int64_t condval_25;
-      if (i_ptr[at2] < (int64_t)0) {
-        condval_25 = (i_ptr[at2] + (int64_t)64);
-      } else {
-        condval_25 = i_ptr[at2];
-      }
-      int64_t condval_23;
-      if (((int64_t)0 <= condval_24) && (condval_25 < (int64_t)64)) {
-        int64_t condval_26;
-        if (i_ptr[at2] < (int64_t)0) {
-          condval_26 = (i_ptr[at2] + (int64_t)64);
-        } else {
-          condval_26 = i_ptr[at2];
-        }
-        condval_23 = ((int64_t)min(((uint64_t)(condval_26 ^ (int64_t)0)), (uint64_t)63ULL));
-      } else {
-        condval_23 = (int64_t)-2;
-      }
-      condval_22 = condval_23;
-    } else {
-      condval_22 = (int64_t)-1;
-    }
-    cell__ptr[2] = condval_22;
-    int64_t condval_27;
-    if (i3 < k) {
-      int64_t condval_29;
       if (i_ptr[at3] < (int64_t)0) {
-        condval_29 = (i_ptr[at3] + (int64_t)64);
+        condval_18 = (i_ptr[at3] + (int64_t)64);
       } else {
-        condval_29 = i_ptr[at3];
+        condval_18 = i_ptr[at3];
       }
-      int64_t condval_30;
-      if (i_ptr[at3] < (int64_t)0) {
-        condval_30 = (i_ptr[at3] + (int64_t)64);
-      } else {
-        condval_30 = i_ptr[at3];
-      }
-      int64_t condval_28;
-      if (((int64_t)0 <= condval_29) && (condval_30 < (int64_t)64)) {
-        int64_t condval_31;
+      int64_t condval_16;
+      if (((int64_t)0 <= condval_17) && (condval_18 < (int64_t)64)) {
+        int64_t condval_19;
         if (i_ptr[at3] < (int64_t)0) {
-          condval_31 = (i_ptr[at3] + (int64_t)64);
+          condval_19 = (i_ptr[at3] + (int64_t)64);
         } else {
-          condval_31 = i_ptr[at3];
+          condval_19 = i_ptr[at3];
         }
-        condval_28 = ((int64_t)min(((uint64_t)(condval_31 ^ (int64_t)0)), (uint64_t)63ULL));
+        condval_16 = ((int64_t)min(((uint64_t)(condval_19 ^ (int64_t)0)), (uint64_t)63ULL));
       } else {
-        condval_28 = (int64_t)-2;
+        condval_16 = (int64_t)-2;
       }
-      condval_27 = condval_28;
+      condval_15 = condval_16;
     } else {
-      condval_27 = (int64_t)-1;
+      condval_15 = (int64_t)-1;
     }
-    cell__ptr[3] = condval_27;
+    cell__ptr[3] = condval_15;
     int64_t cell0 = cell__ptr[0];
     int64_t cell1 = cell__ptr[1];
     int64_t cell2 = cell__ptr[2];
     int64_t cell3 = cell__ptr[3];
-    int condval_32;
+    int condval_20;
     if ((int64_t)0 <= cell0) {
-      condval_32 = v_ptr[at0];
+      condval_20 = v_ptr[at0];
     } else {
-      condval_32 = 0;
+      condval_20 = 0;
     }
-    int v0 = condval_32;
-    int condval_33;
+    int v0 = condval_20;
+    int condval_21;
     if ((int64_t)0 <= cell1) {
-      condval_33 = v_ptr[at1];
+      condval_21 = v_ptr[at1];
     } else {
-      condval_33 = 0;
+      condval_21 = 0;
     }
-    int v1 = condval_33;
-    int condval_34;
+    int v1 = condval_21;
+    int condval_22;
     if ((int64_t)0 <= cell2) {
-      condval_34 = v_ptr[at2];
+      condval_22 = v_ptr[at2];
     } else {
-      condval_34 = 0;
+      condval_22 = 0;
     }
-    int v2 = condval_34;
-    int condval_35;
+    int v2 = condval_22;
+    int condval_23;
     if ((int64_t)0 <= cell3) {
-      condval_35 = v_ptr[at3];
+      condval_23 = v_ptr[at3];
     } else {
-      condval_35 = 0;
+      condval_23 = 0;
     }
-    int v3 = condval_35;
+    int v3 = condval_23;
+    if (i0 < k) {
+      int64_t condval_24;
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_24 = (i_ptr[at0] + (int64_t)64);
+      } else {
+        condval_24 = i_ptr[at0];
+      }
+      int64_t condval_25;
+      if (i_ptr[at0] < (int64_t)0) {
+        condval_25 = (i_ptr[at0] + (int64_t)64);
+      } else {
+        condval_25 = i_ptr[at0];
+      }
+      if ((condval_24 < (int64_t)0) || ((int64_t)64 <= condval_25)) {
+        int64_t condval_26;
+        if (threads < (int64_t)0) {
+          condval_26 = (threads * (int64_t)-1);
+        } else {
+          condval_26 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at0 ^ (int64_t)0), i_ptr[at0], condval_26, k);
+      }
+    }
+    if (i1 < k) {
+      int64_t condval_27;
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_27 = (i_ptr[at1] + (int64_t)64);
+      } else {
+        condval_27 = i_ptr[at1];
+      }
+      int64_t condval_28;
+      if (i_ptr[at1] < (int64_t)0) {
+        condval_28 = (i_ptr[at1] + (int64_t)64);
+      } else {
+        condval_28 = i_ptr[at1];
+      }
+      if ((condval_27 < (int64_t)0) || ((int64_t)64 <= condval_28)) {
+        int64_t condval_29;
+        if (threads < (int64_t)0) {
+          condval_29 = (threads * (int64_t)-1);
+        } else {
+          condval_29 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at1 ^ (int64_t)0), i_ptr[at1], condval_29, k);
+      }
+    }
+    if (i2 < k) {
+      int64_t condval_30;
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_30 = (i_ptr[at2] + (int64_t)64);
+      } else {
+        condval_30 = i_ptr[at2];
+      }
+      int64_t condval_31;
+      if (i_ptr[at2] < (int64_t)0) {
+        condval_31 = (i_ptr[at2] + (int64_t)64);
+      } else {
+        condval_31 = i_ptr[at2];
+      }
+      if ((condval_30 < (int64_t)0) || ((int64_t)64 <= condval_31)) {
+        int64_t condval_32;
+        if (threads < (int64_t)0) {
+          condval_32 = (threads * (int64_t)-1);
+        } else {
+          condval_32 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at2 ^ (int64_t)0), i_ptr[at2], condval_32, k);
+      }
+    }
+    if (i3 < k) {
+      int64_t condval_33;
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_33 = (i_ptr[at3] + (int64_t)64);
+      } else {
+        condval_33 = i_ptr[at3];
+      }
+      int64_t condval_34;
+      if (i_ptr[at3] < (int64_t)0) {
+        condval_34 = (i_ptr[at3] + (int64_t)64);
+      } else {
+        condval_34 = i_ptr[at3];
+      }
+      if ((condval_33 < (int64_t)0) || ((int64_t)64 <= condval_34)) {
+        int64_t condval_35;
+        if (threads < (int64_t)0) {
+          condval_35 = (threads * (int64_t)-1);
+        } else {
+          condval_35 = threads;
+        }
+        gs_found_0_1_1((&(kept_ptr[0])), (at3 ^ (int64_t)0), i_ptr[at3], condval_35, k);
+      }
+    }
     gs_matched_add_int32((&(out0_put_3_ptr[0])), cell0, v0);
     gs_matched_add_int32((&(out0_put_3_ptr[0])), cell1, v1);
     gs_matched_add_int32((&(out0_put_3_ptr[0])), cell2, v2);

@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(256) message_passing_kernel(float* 
   if (n <= (int64_t)270336) {
     condval = (int64_t)256;
   } else {
-    condval = (int64_t)1024;
+    condval = (int64_t)512;
   }
   grid__ptr[0] = condval;
   grid__ptr[1] = (n * (int64_t)2);
@@ -20,20 +20,14 @@ extern "C" __global__ void __launch_bounds__(256) message_passing_kernel(float* 
   int64_t grid0 = grid__ptr[0];
   int64_t grid1 = grid__ptr[1];
   int64_t grid2 = grid__ptr[2];
-  if ((grid0 == (int64_t)1024) && (((((int64_t)blockIdx.x) * grid0) + (int64_t)1024) <= grid2)) {
-    alignas(8) int64_t i__ptr[4];
+  if ((grid0 == (int64_t)512) && (((((int64_t)blockIdx.x) * grid0) + (int64_t)512) <= grid2)) {
+    alignas(8) int64_t i__ptr[2];
     i__ptr[0] = ((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x));
     i__ptr[1] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)256);
-    i__ptr[2] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)512);
-    i__ptr[3] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)768);
     int64_t i0 = i__ptr[0];
     int64_t i1 = i__ptr[1];
-    int64_t i2 = i__ptr[2];
-    int64_t i3 = i__ptr[3];
     *(float4*)(out0_put_7_ptr + (i0 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
     *(float4*)(out0_put_7_ptr + (i1 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
-    *(float4*)(out0_put_7_ptr + (i2 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
-    *(float4*)(out0_put_7_ptr + (i3 * (int64_t)4)) = make_float4(0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/, 0x0p+0f/*0.000000e+00*/);
   } else {
     for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
       alignas(8) int64_t i__ptr_1[1];

@@ -64,9 +64,36 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel(float* __restr
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_1(int* __restrict__ put_3_counts_ptr) {
-  if (((int)threadIdx.x) < 9) {
-    int i = ((int)threadIdx.x);
-    put_3_counts_ptr[((int)threadIdx.x)] = 0;
+  alignas(8) int64_t grid__ptr[3];
+  grid__ptr[0] = (int64_t)256;
+  grid__ptr[1] = (int64_t)3;
+  grid__ptr[2] = (int64_t)2;
+  int64_t grid0 = grid__ptr[0];
+  int64_t grid1 = grid__ptr[1];
+  int64_t grid2 = grid__ptr[2];
+  if ((grid0 == (int64_t)512) && ((int64_t)512 <= grid2)) {
+    alignas(8) int64_t i__ptr[2];
+    i__ptr[0] = ((int64_t)threadIdx.x);
+    i__ptr[1] = (((int64_t)threadIdx.x) + (int64_t)256);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    *(int4*)(put_3_counts_ptr + (i0 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+    *(int4*)(put_3_counts_ptr + (i1 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+  } else {
+    for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
+      alignas(8) int64_t i__ptr_1[1];
+      i__ptr_1[0] = ((k * (int64_t)256) + ((int64_t)threadIdx.x));
+      int64_t i0_1 = i__ptr_1[0];
+      if (i0_1 < grid1) {
+        if (i0_1 <= (int64_t)1) {
+          *(int4*)(put_3_counts_ptr + (i0_1 * (int64_t)4)) = make_int4(0, 0, 0, 0);
+        } else {
+          for (int64_t c = (int64_t)0; c < ((int64_t)9 - (i0_1 * (int64_t)4)); ++c) {
+            put_3_counts_ptr[((i0_1 * (int64_t)4) + c)] = 0;
+          }
+        }
+      }
+    }
   }
 }
 

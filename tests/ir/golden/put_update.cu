@@ -23,9 +23,42 @@ __device__ __forceinline__ void gs_matched_max_int32(int* p, int64_t cell, int v
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_update_kernel(int* __restrict__ put_3_owner32_ptr, int64_t n) {
-  if (((((int)blockIdx.x) * 256) + ((int)threadIdx.x)) < ((int)n)) {
-    int i = ((((int)blockIdx.x) * 256) + ((int)threadIdx.x));
-    put_3_owner32_ptr[((((int64_t)((int)blockIdx.x)) * (int64_t)256) + ((int64_t)((int)threadIdx.x)))] = -1;
+  alignas(8) int64_t grid__ptr[3];
+  int64_t condval;
+  if (n <= (int64_t)2162688) {
+    condval = (int64_t)256;
+  } else {
+    condval = (int64_t)512;
+  }
+  grid__ptr[0] = condval;
+  grid__ptr[1] = ((n + (int64_t)3) >> (int64_t)2);
+  grid__ptr[2] = (n >> (int64_t)2);
+  int64_t grid0 = grid__ptr[0];
+  int64_t grid1 = grid__ptr[1];
+  int64_t grid2 = grid__ptr[2];
+  if ((grid0 == (int64_t)512) && (((((int64_t)blockIdx.x) * grid0) + (int64_t)512) <= grid2)) {
+    alignas(8) int64_t i__ptr[2];
+    i__ptr[0] = ((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x));
+    i__ptr[1] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)256);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    *(int4*)(put_3_owner32_ptr + (i0 * (int64_t)4)) = make_int4(-1, -1, -1, -1);
+    *(int4*)(put_3_owner32_ptr + (i1 * (int64_t)4)) = make_int4(-1, -1, -1, -1);
+  } else {
+    for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
+      alignas(8) int64_t i__ptr_1[1];
+      i__ptr_1[0] = (((k * (int64_t)256) + (((int64_t)blockIdx.x) * grid0)) + ((int64_t)threadIdx.x));
+      int64_t i0_1 = i__ptr_1[0];
+      if (i0_1 < grid1) {
+        if (((i0_1 * (int64_t)4) + (int64_t)4) <= n) {
+          *(int4*)(put_3_owner32_ptr + (i0_1 * (int64_t)4)) = make_int4(-1, -1, -1, -1);
+        } else {
+          for (int64_t c = (int64_t)0; c < (n - (i0_1 * (int64_t)4)); ++c) {
+            put_3_owner32_ptr[((i0_1 * (int64_t)4) + c)] = -1;
+          }
+        }
+      }
+    }
   }
 }
 
@@ -238,9 +271,42 @@ extern "C" __global__ void __launch_bounds__(256) put_update_kernel_1(int64_t* _
 }
 
 extern "C" __global__ void __launch_bounds__(256) put_update_kernel_2(int64_t* __restrict__ put_3_owner64_ptr, int64_t n) {
-  if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < n) {
-    int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
-    put_3_owner64_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] = (int64_t)-1;
+  alignas(8) int64_t grid__ptr[3];
+  int64_t condval;
+  if (n <= (int64_t)1081344) {
+    condval = (int64_t)256;
+  } else {
+    condval = (int64_t)512;
+  }
+  grid__ptr[0] = condval;
+  grid__ptr[1] = ((n + (int64_t)1) >> (int64_t)1);
+  grid__ptr[2] = (n >> (int64_t)1);
+  int64_t grid0 = grid__ptr[0];
+  int64_t grid1 = grid__ptr[1];
+  int64_t grid2 = grid__ptr[2];
+  if ((grid0 == (int64_t)512) && (((((int64_t)blockIdx.x) * grid0) + (int64_t)512) <= grid2)) {
+    alignas(8) int64_t i__ptr[2];
+    i__ptr[0] = ((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x));
+    i__ptr[1] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)256);
+    int64_t i0 = i__ptr[0];
+    int64_t i1 = i__ptr[1];
+    *(int2*)(put_3_owner64_ptr + (i0 * (int64_t)2)) = make_int2(-1, -1);
+    *(int2*)(put_3_owner64_ptr + (i1 * (int64_t)2)) = make_int2(-1, -1);
+  } else {
+    for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
+      alignas(8) int64_t i__ptr_1[1];
+      i__ptr_1[0] = (((k * (int64_t)256) + (((int64_t)blockIdx.x) * grid0)) + ((int64_t)threadIdx.x));
+      int64_t i0_1 = i__ptr_1[0];
+      if (i0_1 < grid1) {
+        if (((i0_1 * (int64_t)2) + (int64_t)2) <= n) {
+          *(int2*)(put_3_owner64_ptr + (i0_1 * (int64_t)2)) = make_int2(-1, -1);
+        } else {
+          for (int64_t c = (int64_t)0; c < (n - (i0_1 * (int64_t)2)); ++c) {
+            put_3_owner64_ptr[((i0_1 * (int64_t)2) + c)] = (int64_t)-1;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -144,171 +144,107 @@ extern "C" __global__ void __launch_bounds__(128) scatter_add_kernel_2(int64_t* 
         int64_t i1 = i__ptr[1];
         int64_t i2 = i__ptr[2];
         int64_t i3 = i__ptr[3];
-        int64_t condval_1;
-        if (i_ptr[i0] < (int64_t)0) {
-          condval_1 = (i_ptr[i0] + n);
-        } else {
-          condval_1 = i_ptr[i0];
-        }
+        alignas(8) int cell__ptr[4];
         int64_t condval_2;
         if (i_ptr[i0] < (int64_t)0) {
           condval_2 = (i_ptr[i0] + n);
         } else {
           condval_2 = i_ptr[i0];
         }
-        if ((condval_1 < (int64_t)0) || (n <= condval_2)) {
-          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0 ^ (int64_t)0)));
-          gs_atomic_max_int64((&(status_ptr[0])), 1);
-        }
         int64_t condval_3;
-        if (i_ptr[i1] < (int64_t)0) {
-          condval_3 = (i_ptr[i1] + n);
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_3 = (i_ptr[i0] + n);
         } else {
-          condval_3 = i_ptr[i1];
+          condval_3 = i_ptr[i0];
         }
-        int64_t condval_4;
-        if (i_ptr[i1] < (int64_t)0) {
-          condval_4 = (i_ptr[i1] + n);
+        int condval_1;
+        if (((int64_t)0 <= condval_2) && (condval_3 < n)) {
+          int64_t condval_4;
+          if (i_ptr[i0] < (int64_t)0) {
+            condval_4 = (i_ptr[i0] + n);
+          } else {
+            condval_4 = i_ptr[i0];
+          }
+          condval_1 = ((int)((((int64_t)min(((uint64_t)(condval_4 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i0 & (int64_t)7)));
         } else {
-          condval_4 = i_ptr[i1];
+          condval_1 = -1;
         }
-        if ((condval_3 < (int64_t)0) || (n <= condval_4)) {
-          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i1 ^ (int64_t)0)));
-          gs_atomic_max_int64((&(status_ptr[0])), 1);
-        }
-        int64_t condval_5;
-        if (i_ptr[i2] < (int64_t)0) {
-          condval_5 = (i_ptr[i2] + n);
-        } else {
-          condval_5 = i_ptr[i2];
-        }
+        cell__ptr[0] = condval_1;
         int64_t condval_6;
-        if (i_ptr[i2] < (int64_t)0) {
-          condval_6 = (i_ptr[i2] + n);
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_6 = (i_ptr[i1] + n);
         } else {
-          condval_6 = i_ptr[i2];
-        }
-        if ((condval_5 < (int64_t)0) || (n <= condval_6)) {
-          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i2 ^ (int64_t)0)));
-          gs_atomic_max_int64((&(status_ptr[0])), 1);
+          condval_6 = i_ptr[i1];
         }
         int64_t condval_7;
-        if (i_ptr[i3] < (int64_t)0) {
-          condval_7 = (i_ptr[i3] + n);
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_7 = (i_ptr[i1] + n);
         } else {
-          condval_7 = i_ptr[i3];
+          condval_7 = i_ptr[i1];
         }
-        int64_t condval_8;
-        if (i_ptr[i3] < (int64_t)0) {
-          condval_8 = (i_ptr[i3] + n);
+        int condval_5;
+        if (((int64_t)0 <= condval_6) && (condval_7 < n)) {
+          int64_t condval_8;
+          if (i_ptr[i1] < (int64_t)0) {
+            condval_8 = (i_ptr[i1] + n);
+          } else {
+            condval_8 = i_ptr[i1];
+          }
+          condval_5 = ((int)((((int64_t)min(((uint64_t)(condval_8 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i1 & (int64_t)7)));
         } else {
-          condval_8 = i_ptr[i3];
+          condval_5 = -1;
         }
-        if ((condval_7 < (int64_t)0) || (n <= condval_8)) {
-          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i3 ^ (int64_t)0)));
-          gs_atomic_max_int64((&(status_ptr[0])), 1);
-        }
-        alignas(8) int cell__ptr[4];
+        cell__ptr[1] = condval_5;
         int64_t condval_10;
-        if (i_ptr[i0] < (int64_t)0) {
-          condval_10 = (i_ptr[i0] + n);
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_10 = (i_ptr[i2] + n);
         } else {
-          condval_10 = i_ptr[i0];
+          condval_10 = i_ptr[i2];
         }
         int64_t condval_11;
-        if (i_ptr[i0] < (int64_t)0) {
-          condval_11 = (i_ptr[i0] + n);
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_11 = (i_ptr[i2] + n);
         } else {
-          condval_11 = i_ptr[i0];
+          condval_11 = i_ptr[i2];
         }
         int condval_9;
         if (((int64_t)0 <= condval_10) && (condval_11 < n)) {
           int64_t condval_12;
-          if (i_ptr[i0] < (int64_t)0) {
-            condval_12 = (i_ptr[i0] + n);
+          if (i_ptr[i2] < (int64_t)0) {
+            condval_12 = (i_ptr[i2] + n);
           } else {
-            condval_12 = i_ptr[i0];
+            condval_12 = i_ptr[i2];
           }
-          condval_9 = ((int)((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i0 & (int64_t)7)));
+          condval_9 = ((int)((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i2 & (int64_t)7)));
         } else {
           condval_9 = -1;
         }
-        cell__ptr[0] = condval_9;
+        cell__ptr[2] = condval_9;
         int64_t condval_14;
-        if (i_ptr[i1] < (int64_t)0) {
-          condval_14 = (i_ptr[i1] + n);
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_14 = (i_ptr[i3] + n);
         } else {
-          condval_14 = i_ptr[i1];
+          condval_14 = i_ptr[i3];
         }
         int64_t condval_15;
-        if (i_ptr[i1] < (int64_t)0) {
-          condval_15 = (i_ptr[i1] + n);
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_15 = (i_ptr[i3] + n);
         } else {
-          condval_15 = i_ptr[i1];
+          condval_15 = i_ptr[i3];
         }
         int condval_13;
         if (((int64_t)0 <= condval_14) && (condval_15 < n)) {
           int64_t condval_16;
-          if (i_ptr[i1] < (int64_t)0) {
-            condval_16 = (i_ptr[i1] + n);
+          if (i_ptr[i3] < (int64_t)0) {
+            condval_16 = (i_ptr[i3] + n);
           } else {
-            condval_16 = i_ptr[i1];
+            condval_16 = i_ptr[i3];
           }
-          condval_13 = ((int)((((int64_t)min(((uint64_t)(condval_16 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i1 & (int64_t)7)));
+          condval_13 = ((int)((((int64_t)min(((uint64_t)(condval_16 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i3 & (int64_t)7)));
         } else {
           condval_13 = -1;
         }
-        cell__ptr[1] = condval_13;
-        int64_t condval_18;
-        if (i_ptr[i2] < (int64_t)0) {
-          condval_18 = (i_ptr[i2] + n);
-        } else {
-          condval_18 = i_ptr[i2];
-        }
-        int64_t condval_19;
-        if (i_ptr[i2] < (int64_t)0) {
-          condval_19 = (i_ptr[i2] + n);
-        } else {
-          condval_19 = i_ptr[i2];
-        }
-        int condval_17;
-        if (((int64_t)0 <= condval_18) && (condval_19 < n)) {
-          int64_t condval_20;
-          if (i_ptr[i2] < (int64_t)0) {
-            condval_20 = (i_ptr[i2] + n);
-          } else {
-            condval_20 = i_ptr[i2];
-          }
-          condval_17 = ((int)((((int64_t)min(((uint64_t)(condval_20 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i2 & (int64_t)7)));
-        } else {
-          condval_17 = -1;
-        }
-        cell__ptr[2] = condval_17;
-        int64_t condval_22;
-        if (i_ptr[i3] < (int64_t)0) {
-          condval_22 = (i_ptr[i3] + n);
-        } else {
-          condval_22 = i_ptr[i3];
-        }
-        int64_t condval_23;
-        if (i_ptr[i3] < (int64_t)0) {
-          condval_23 = (i_ptr[i3] + n);
-        } else {
-          condval_23 = i_ptr[i3];
-        }
-        int condval_21;
-        if (((int64_t)0 <= condval_22) && (condval_23 < n)) {
-          int64_t condval_24;
-          if (i_ptr[i3] < (int64_t)0) {
-            condval_24 = (i_ptr[i3] + n);
-          } else {
-            condval_24 = i_ptr[i3];
-          }
-          condval_21 = ((int)((((int64_t)min(((uint64_t)(condval_24 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i3 & (int64_t)7)));
-        } else {
-          condval_21 = -1;
-        }
-        cell__ptr[3] = condval_21;
+        cell__ptr[3] = condval_13;
         int cell0 = cell__ptr[0];
         int cell1 = cell__ptr[1];
         int cell2 = cell__ptr[2];
@@ -317,6 +253,70 @@ extern "C" __global__ void __launch_bounds__(128) scatter_add_kernel_2(int64_t* 
         float v1 = v_ptr[i1];
         float v2 = v_ptr[i2];
         float v3 = v_ptr[i3];
+        int64_t condval_17;
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_17 = (i_ptr[i0] + n);
+        } else {
+          condval_17 = i_ptr[i0];
+        }
+        int64_t condval_18;
+        if (i_ptr[i0] < (int64_t)0) {
+          condval_18 = (i_ptr[i0] + n);
+        } else {
+          condval_18 = i_ptr[i0];
+        }
+        if ((condval_17 < (int64_t)0) || (n <= condval_18)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
+        int64_t condval_19;
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_19 = (i_ptr[i1] + n);
+        } else {
+          condval_19 = i_ptr[i1];
+        }
+        int64_t condval_20;
+        if (i_ptr[i1] < (int64_t)0) {
+          condval_20 = (i_ptr[i1] + n);
+        } else {
+          condval_20 = i_ptr[i1];
+        }
+        if ((condval_19 < (int64_t)0) || (n <= condval_20)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i1 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
+        int64_t condval_21;
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_21 = (i_ptr[i2] + n);
+        } else {
+          condval_21 = i_ptr[i2];
+        }
+        int64_t condval_22;
+        if (i_ptr[i2] < (int64_t)0) {
+          condval_22 = (i_ptr[i2] + n);
+        } else {
+          condval_22 = i_ptr[i2];
+        }
+        if ((condval_21 < (int64_t)0) || (n <= condval_22)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i2 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
+        int64_t condval_23;
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_23 = (i_ptr[i3] + n);
+        } else {
+          condval_23 = i_ptr[i3];
+        }
+        int64_t condval_24;
+        if (i_ptr[i3] < (int64_t)0) {
+          condval_24 = (i_ptr[i3] + n);
+        } else {
+          condval_24 = i_ptr[i3];
+        }
+        if ((condval_23 < (int64_t)0) || (n <= condval_24)) {
+          gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i3 ^ (int64_t)0)));
+          gs_atomic_max_int64((&(status_ptr[0])), 1);
+        }
         if (0 <= cell0) {
           gs_atomic_add_float32((&(v_private_ptr[cell0])), v0);
         }
@@ -335,50 +335,50 @@ extern "C" __global__ void __launch_bounds__(128) scatter_add_kernel_2(int64_t* 
           i__ptr_1[0] = ((((((int64_t)blockIdx.x) * (int64_t)128) + ((step * grid0) * (int64_t)4)) + (grid0 * k_1)) + ((int64_t)threadIdx.x));
           int64_t i0_1 = i__ptr_1[0];
           if (i0_1 < grid1) {
-            int64_t condval_25;
-            if (i_ptr[i0_1] < (int64_t)0) {
-              condval_25 = (i_ptr[i0_1] + n);
-            } else {
-              condval_25 = i_ptr[i0_1];
-            }
+            alignas(8) int cell__ptr_1[1];
             int64_t condval_26;
             if (i_ptr[i0_1] < (int64_t)0) {
               condval_26 = (i_ptr[i0_1] + n);
             } else {
               condval_26 = i_ptr[i0_1];
             }
-            if ((condval_25 < (int64_t)0) || (n <= condval_26)) {
-              gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0_1 ^ (int64_t)0)));
-              gs_atomic_max_int64((&(status_ptr[0])), 1);
-            }
-            alignas(8) int cell__ptr_1[1];
-            int64_t condval_28;
+            int64_t condval_27;
             if (i_ptr[i0_1] < (int64_t)0) {
-              condval_28 = (i_ptr[i0_1] + n);
+              condval_27 = (i_ptr[i0_1] + n);
             } else {
-              condval_28 = i_ptr[i0_1];
+              condval_27 = i_ptr[i0_1];
             }
+            int condval_25;
+            if (((int64_t)0 <= condval_26) && (condval_27 < n)) {
+              int64_t condval_28;
+              if (i_ptr[i0_1] < (int64_t)0) {
+                condval_28 = (i_ptr[i0_1] + n);
+              } else {
+                condval_28 = i_ptr[i0_1];
+              }
+              condval_25 = ((int)((((int64_t)min(((uint64_t)(condval_28 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i0_1 & (int64_t)7)));
+            } else {
+              condval_25 = -1;
+            }
+            cell__ptr_1[0] = condval_25;
+            int cell0_1 = cell__ptr_1[0];
+            float v0_1 = v_ptr[i0_1];
             int64_t condval_29;
             if (i_ptr[i0_1] < (int64_t)0) {
               condval_29 = (i_ptr[i0_1] + n);
             } else {
               condval_29 = i_ptr[i0_1];
             }
-            int condval_27;
-            if (((int64_t)0 <= condval_28) && (condval_29 < n)) {
-              int64_t condval_30;
-              if (i_ptr[i0_1] < (int64_t)0) {
-                condval_30 = (i_ptr[i0_1] + n);
-              } else {
-                condval_30 = i_ptr[i0_1];
-              }
-              condval_27 = ((int)((((int64_t)min(((uint64_t)(condval_30 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + (i0_1 & (int64_t)7)));
+            int64_t condval_30;
+            if (i_ptr[i0_1] < (int64_t)0) {
+              condval_30 = (i_ptr[i0_1] + n);
             } else {
-              condval_27 = -1;
+              condval_30 = i_ptr[i0_1];
             }
-            cell__ptr_1[0] = condval_27;
-            int cell0_1 = cell__ptr_1[0];
-            float v0_1 = v_ptr[i0_1];
+            if ((condval_29 < (int64_t)0) || (n <= condval_30)) {
+              gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (i0_1 ^ (int64_t)0)));
+              gs_atomic_max_int64((&(status_ptr[0])), 1);
+            }
             if (0 <= cell0_1) {
               gs_atomic_add_float32((&(v_private_ptr[cell0_1])), v0_1);
             }
@@ -426,235 +426,235 @@ extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* 
     int64_t at5 = at__ptr[5];
     int64_t at6 = at__ptr[6];
     int64_t at7 = at__ptr[7];
+    alignas(8) int64_t cell__ptr[4];
+    int64_t condval;
     if (i0 < (k * (int64_t)8)) {
-      int64_t condval;
+      int64_t condval_2;
       if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
-        condval = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
+        condval_2 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
       } else {
-        condval = i_ptr[((at0 * (int64_t)8) + at1)];
+        condval_2 = i_ptr[((at0 * (int64_t)8) + at1)];
+      }
+      int64_t condval_3;
+      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+        condval_3 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
+      } else {
+        condval_3 = i_ptr[((at0 * (int64_t)8) + at1)];
       }
       int64_t condval_1;
-      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
-        condval_1 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
+      if (((int64_t)0 <= condval_2) && (condval_3 < n)) {
+        int64_t condval_4;
+        if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+          condval_4 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
+        } else {
+          condval_4 = i_ptr[((at0 * (int64_t)8) + at1)];
+        }
+        condval_1 = ((((int64_t)min(((uint64_t)(condval_4 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at1);
       } else {
-        condval_1 = i_ptr[((at0 * (int64_t)8) + at1)];
+        condval_1 = (int64_t)-2;
       }
-      if ((condval < (int64_t)0) || (n <= condval_1)) {
+      condval = condval_1;
+    } else {
+      condval = (int64_t)-1;
+    }
+    cell__ptr[0] = condval;
+    int64_t condval_5;
+    if (i1 < (k * (int64_t)8)) {
+      int64_t condval_7;
+      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+        condval_7 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
+      } else {
+        condval_7 = i_ptr[((at2 * (int64_t)8) + at3)];
+      }
+      int64_t condval_8;
+      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+        condval_8 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
+      } else {
+        condval_8 = i_ptr[((at2 * (int64_t)8) + at3)];
+      }
+      int64_t condval_6;
+      if (((int64_t)0 <= condval_7) && (condval_8 < n)) {
+        int64_t condval_9;
+        if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
+          condval_9 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
+        } else {
+          condval_9 = i_ptr[((at2 * (int64_t)8) + at3)];
+        }
+        condval_6 = ((((int64_t)min(((uint64_t)(condval_9 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at3);
+      } else {
+        condval_6 = (int64_t)-2;
+      }
+      condval_5 = condval_6;
+    } else {
+      condval_5 = (int64_t)-1;
+    }
+    cell__ptr[1] = condval_5;
+    int64_t condval_10;
+    if (i2 < (k * (int64_t)8)) {
+      int64_t condval_12;
+      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+        condval_12 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
+      } else {
+        condval_12 = i_ptr[((at4 * (int64_t)8) + at5)];
+      }
+      int64_t condval_13;
+      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+        condval_13 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
+      } else {
+        condval_13 = i_ptr[((at4 * (int64_t)8) + at5)];
+      }
+      int64_t condval_11;
+      if (((int64_t)0 <= condval_12) && (condval_13 < n)) {
+        int64_t condval_14;
+        if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
+          condval_14 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
+        } else {
+          condval_14 = i_ptr[((at4 * (int64_t)8) + at5)];
+        }
+        condval_11 = ((((int64_t)min(((uint64_t)(condval_14 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at5);
+      } else {
+        condval_11 = (int64_t)-2;
+      }
+      condval_10 = condval_11;
+    } else {
+      condval_10 = (int64_t)-1;
+    }
+    cell__ptr[2] = condval_10;
+    int64_t condval_15;
+    if (i3 < (k * (int64_t)8)) {
+      int64_t condval_17;
+      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+        condval_17 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
+      } else {
+        condval_17 = i_ptr[((at6 * (int64_t)8) + at7)];
+      }
+      int64_t condval_18;
+      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+        condval_18 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
+      } else {
+        condval_18 = i_ptr[((at6 * (int64_t)8) + at7)];
+      }
+      int64_t condval_16;
+      if (((int64_t)0 <= condval_17) && (condval_18 < n)) {
+        int64_t condval_19;
+        if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
+          condval_19 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
+        } else {
+          condval_19 = i_ptr[((at6 * (int64_t)8) + at7)];
+        }
+        condval_16 = ((((int64_t)min(((uint64_t)(condval_19 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at7);
+      } else {
+        condval_16 = (int64_t)-2;
+      }
+      condval_15 = condval_16;
+    } else {
+      condval_15 = (int64_t)-1;
+    }
+    cell__ptr[3] = condval_15;
+    int64_t cell0 = cell__ptr[0];
+    int64_t cell1 = cell__ptr[1];
+    int64_t cell2 = cell__ptr[2];
+    int64_t cell3 = cell__ptr[3];
+    float condval_20;
+    if ((int64_t)0 <= cell0) {
+      condval_20 = v_ptr[((at0 * (int64_t)8) + at1)];
+    } else {
+      condval_20 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v0 = condval_20;
+    float condval_21;
+    if ((int64_t)0 <= cell1) {
+      condval_21 = v_ptr[((at2 * (int64_t)8) + at3)];
+    } else {
+      condval_21 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v1 = condval_21;
+    float condval_22;
+    if ((int64_t)0 <= cell2) {
+      condval_22 = v_ptr[((at4 * (int64_t)8) + at5)];
+    } else {
+      condval_22 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v2 = condval_22;
+    float condval_23;
+    if ((int64_t)0 <= cell3) {
+      condval_23 = v_ptr[((at6 * (int64_t)8) + at7)];
+    } else {
+      condval_23 = 0x0p+0f/*0.000000e+00*/;
+    }
+    float v3 = condval_23;
+    if (i0 < (k * (int64_t)8)) {
+      int64_t condval_24;
+      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+        condval_24 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
+      } else {
+        condval_24 = i_ptr[((at0 * (int64_t)8) + at1)];
+      }
+      int64_t condval_25;
+      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
+        condval_25 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
+      } else {
+        condval_25 = i_ptr[((at0 * (int64_t)8) + at1)];
+      }
+      if ((condval_24 < (int64_t)0) || (n <= condval_25)) {
         gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at0 * (int64_t)8) + at1) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
     if (i1 < (k * (int64_t)8)) {
-      int64_t condval_2;
+      int64_t condval_26;
       if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
-        condval_2 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
+        condval_26 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
       } else {
-        condval_2 = i_ptr[((at2 * (int64_t)8) + at3)];
+        condval_26 = i_ptr[((at2 * (int64_t)8) + at3)];
       }
-      int64_t condval_3;
+      int64_t condval_27;
       if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
-        condval_3 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
+        condval_27 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
       } else {
-        condval_3 = i_ptr[((at2 * (int64_t)8) + at3)];
+        condval_27 = i_ptr[((at2 * (int64_t)8) + at3)];
       }
-      if ((condval_2 < (int64_t)0) || (n <= condval_3)) {
+      if ((condval_26 < (int64_t)0) || (n <= condval_27)) {
         gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at2 * (int64_t)8) + at3) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
     if (i2 < (k * (int64_t)8)) {
-      int64_t condval_4;
+      int64_t condval_28;
       if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
-        condval_4 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
+        condval_28 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
       } else {
-        condval_4 = i_ptr[((at4 * (int64_t)8) + at5)];
+        condval_28 = i_ptr[((at4 * (int64_t)8) + at5)];
       }
-      int64_t condval_5;
+      int64_t condval_29;
       if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
-        condval_5 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
+        condval_29 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
       } else {
-        condval_5 = i_ptr[((at4 * (int64_t)8) + at5)];
+        condval_29 = i_ptr[((at4 * (int64_t)8) + at5)];
       }
-      if ((condval_4 < (int64_t)0) || (n <= condval_5)) {
+      if ((condval_28 < (int64_t)0) || (n <= condval_29)) {
         gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at4 * (int64_t)8) + at5) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
     if (i3 < (k * (int64_t)8)) {
-      int64_t condval_6;
+      int64_t condval_30;
       if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
-        condval_6 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
+        condval_30 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
       } else {
-        condval_6 = i_ptr[((at6 * (int64_t)8) + at7)];
+        condval_30 = i_ptr[((at6 * (int64_t)8) + at7)];
       }
-      int64_t condval_7;
+      int64_t condval_31;
       if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
-        condval_7 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
+        condval_31 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
       } else {
-        condval_7 = i_ptr[((at6 * (int64_t)8) + at7)];
+        condval_31 = i_ptr[((at6 * (int64_t)8) + at7)];
       }
-      if ((condval_6 < (int64_t)0) || (n <= condval_7)) {
+      if ((condval_30 < (int64_t)0) || (n <= condval_31)) {
         gs_atomic_max_int64((&(status_ptr[1])), ((int64_t)9223372036854775807 - (((at6 * (int64_t)8) + at7) ^ (int64_t)0)));
         gs_atomic_max_int64((&(status_ptr[0])), 1);
       }
     }
-    alignas(8) int64_t cell__ptr[4];
-    int64_t condval_8;
-    if (i0 < (k * (int64_t)8)) {
-      int64_t condval_10;
-      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
-        condval_10 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
-      } else {
-        condval_10 = i_ptr[((at0 * (int64_t)8) + at1)];
-      }
-      int64_t condval_11;
-      if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
-        condval_11 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
-      } else {
-        condval_11 = i_ptr[((at0 * (int64_t)8) + at1)];
-      }
-      int64_t condval_9;
-      if (((int64_t)0 <= condval_10) && (condval_11 < n)) {
-        int64_t condval_12;
-        if (i_ptr[((at0 * (int64_t)8) + at1)] < (int64_t)0) {
-          condval_12 = (i_ptr[((at0 * (int64_t)8) + at1)] + n);
-        } else {
-          condval_12 = i_ptr[((at0 * (int64_t)8) + at1)];
-        }
-        condval_9 = ((((int64_t)min(((uint64_t)(condval_12 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at1);
-      } else {
-        condval_9 = (int64_t)-2;
-      }
-      condval_8 = condval_9;
-    } else {
-      condval_8 = (int64_t)-1;
-    }
-    cell__ptr[0] = condval_8;
-    int64_t condval_13;
-    if (i1 < (k * (int64_t)8)) {
-      int64_t condval_15;
-      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
-        condval_15 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
-      } else {
-        condval_15 = i_ptr[((at2 * (int64_t)8) + at3)];
-      }
-      int64_t condval_16;
-      if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
-        condval_16 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
-      } else {
-        condval_16 = i_ptr[((at2 * (int64_t)8) + at3)];
-      }
-      int64_t condval_14;
-      if (((int64_t)0 <= condval_15) && (condval_16 < n)) {
-        int64_t condval_17;
-        if (i_ptr[((at2 * (int64_t)8) + at3)] < (int64_t)0) {
-          condval_17 = (i_ptr[((at2 * (int64_t)8) + at3)] + n);
-        } else {
-          condval_17 = i_ptr[((at2 * (int64_t)8) + at3)];
-        }
-        condval_14 = ((((int64_t)min(((uint64_t)(condval_17 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at3);
-      } else {
-        condval_14 = (int64_t)-2;
-      }
-      condval_13 = condval_14;
-    } else {
-      condval_13 = (int64_t)-1;
-    }
-    cell__ptr[1] = condval_13;
-    int64_t condval_18;
-    if (i2 < (k * (int64_t)8)) {
-      int64_t condval_20;
-      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
-        condval_20 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
-      } else {
-        condval_20 = i_ptr[((at4 * (int64_t)8) + at5)];
-      }
-      int64_t condval_21;
-      if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
-        condval_21 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
-      } else {
-        condval_21 = i_ptr[((at4 * (int64_t)8) + at5)];
-      }
-      int64_t condval_19;
-      if (((int64_t)0 <= condval_20) && (condval_21 < n)) {
-        int64_t condval_22;
-        if (i_ptr[((at4 * (int64_t)8) + at5)] < (int64_t)0) {
-          condval_22 = (i_ptr[((at4 * (int64_t)8) + at5)] + n);
-        } else {
-          condval_22 = i_ptr[((at4 * (int64_t)8) + at5)];
-        }
-        condval_19 = ((((int64_t)min(((uint64_t)(condval_22 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at5);
-      } else {
-        condval_19 = (int64_t)-2;
-      }
-      condval_18 = condval_19;
-    } else {
-      condval_18 = (int64_t)-1;
-    }
-    cell__ptr[2] = condval_18;
-    int64_t condval_23;
-    if (i3 < (k * (int64_t)8)) {
-      int64_t condval_25;
-      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
-        condval_25 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
-      } else {
-        condval_25 = i_ptr[((at6 * (int64_t)8) + at7)];
-      }
-      int64_t condval_26;
-      if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
-        condval_26 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
-      } else {
-        condval_26 = i_ptr[((at6 * (int64_t)8) + at7)];
-      }
-      int64_t condval_24;
-      if (((int64_t)0 <= condval_25) && (condval_26 < n)) {
-        int64_t condval_27;
-        if (i_ptr[((at6 * (int64_t)8) + at7)] < (int64_t)0) {
-          condval_27 = (i_ptr[((at6 * (int64_t)8) + at7)] + n);
-        } else {
-          condval_27 = i_ptr[((at6 * (int64_t)8) + at7)];
-        }
-        condval_24 = ((((int64_t)min(((uint64_t)(condval_27 ^ (int64_t)0)), ((uint64_t)max((n - (int64_t)1), (int64_t)0)))) * (int64_t)8) + at7);
-      } else {
-        condval_24 = (int64_t)-2;
-      }
-      condval_23 = condval_24;
-    } else {
-      condval_23 = (int64_t)-1;
-    }
-    cell__ptr[3] = condval_23;
-    int64_t cell0 = cell__ptr[0];
-    int64_t cell1 = cell__ptr[1];
-    int64_t cell2 = cell__ptr[2];
-    int64_t cell3 = cell__ptr[3];
-    float condval_28;
-    if ((int64_t)0 <= cell0) {
-      condval_28 = v_ptr[((at0 * (int64_t)8) + at1)];
-    } else {
-      condval_28 = 0x0p+0f/*0.000000e+00*/;
-    }
-    float v0 = condval_28;
-    float condval_29;
-    if ((int64_t)0 <= cell1) {
-      condval_29 = v_ptr[((at2 * (int64_t)8) + at3)];
-    } else {
-      condval_29 = 0x0p+0f/*0.000000e+00*/;
-    }
-    float v1 = condval_29;
-    float condval_30;
-    if ((int64_t)0 <= cell2) {
-      condval_30 = v_ptr[((at4 * (int64_t)8) + at5)];
-    } else {
-      condval_30 = 0x0p+0f/*0.000000e+00*/;
-    }
-    float v2 = condval_30;
-    float condval_31;
-    if ((int64_t)0 <= cell3) {
-      condval_31 = v_ptr[((at6 * (int64_t)8) + at7)];
-    } else {
-      condval_31 = 0x0p+0f/*0.000000e+00*/;
-    }
-    float v3 = condval_31;
     gs_matched_add_float32((&(out0_scatter_3_ptr[0])), cell0, v0);
     gs_matched_add_float32((&(out0_scatter_3_ptr[0])), cell1, v1);
     gs_matched_add_float32((&(out0_scatter_3_ptr[0])), cell2, v2);
