@@ -124,16 +124,25 @@ FILL = "gs_fill_"
 
 def store_equal(out: Buffer, place: Expr, value: Expr, n: int) -> Stmt:
     """n neighbours become equal, up to 16 bytes at once."""
-    nbytes = n * T.itemsize(out)
-    if n == 1 or nbytes not in _WORDS or whole_fill(dtype(T.element_dtype(out)), n):
+    element, nbytes, bits = T.element_dtype(out), n * T.itemsize(out), 8 * T.itemsize(out)
+    # a vector of equal int64 is one of int32 for a pass of TVM, which its own pipeline has
+    written = element != "int64" and whole_fill(dtype(element), n)
+    if n == 1 or nbytes not in _WORDS or written:
         return T.store_vector(out, place, T.broadcast(value, n))
-    element, (c, _), bits = T.element_dtype(out), _WORDS[nbytes], 8 * T.itemsize(out)
-    name, ones = f"{FILL}{n}_{element}", sum(1 << k for k in range(0, 32, bits))
-    words = ", ".join("w" for _ in range(nbytes // 4))
+    if bits == 64:
+        word, vector, count = "v", "ulonglong2", 2
+    else:
+        word, vector, count = (
+            f"(uint{bits}_t)v * {sum(1 << k for k in range(0, 32, bits)):#x}u",
+            _WORDS[nbytes][0],
+            nbytes // 4,
+        )
+    made = "w" if count == 1 else f"make_{vector}({', '.join('w' for _ in range(count))})"
+    name = f"{FILL}{n}_{element}"
     source = (
         f"__device__ __forceinline__ void {name}(void* p, {element if element == 'bool' else f'{element}_t'} v) {{\n"
-        f"  unsigned int w = (uint{bits}_t)v * {ones:#x}u;\n"
-        f"  *({c}*)p = {words if nbytes == 4 else f'make_{c}({words})'};\n}}\n"
+        f"  {'unsigned long long' if bits == 64 else 'unsigned int'} w = {word};\n"
+        f"  *({vector}*)p = {made};\n}}\n"
     )
     at = [*(T.const(0) for _ in T.extents(out)[1:]), place]
     return T.evaluate(T.device_call(name, T.address_of(out, *at), value, source=source))
