@@ -20,8 +20,9 @@ from gscompile.ir.dims import Shape, product
 from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded, test, valid
-from gscompile.schedules.cuda.choices import UNDERWAY
+from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
 from gscompile.schedules.cuda.groups import WARP, Group, groups
+from gscompile.schedules.cuda.launch import resident
 from gscompile.schedules.cuda.numbers import BAG_UNITS, SECTOR, SHORT_BAG, WARP_FOLD, fold_threads
 from gscompile.schedules.cuda.reduce import in_parts, serial
 from gscompile.schedules.cuda.vectors import moved
@@ -188,13 +189,15 @@ class _Rows:
                 blocks = T.maximum(T.quotient(end - begin + (WARP - 1), T.const(WARP)), ZERO)
                 return T.for_(blocks, lambda k: rows(begin + k * WARP, end), "rows")
 
-            return T.seq(
+            fold = T.seq(
                 *map(T.allocate, (mine, got, values, acc)),
                 T.for_(n, lambda q: T.store(acc, [q], first), "q"),
                 T.registers("end", [lo, hi], lambda e: bag(*e)),
                 self.merged(acc, n, sides),
                 T.if_(side == 0, self.stored(acc, c, n)),
             )
+            # extremes look for NaNs, and ptxas would spill rather than give up a block
+            return fold if T.constant_value(first) == 0 else resident(self.ctx.choose(BLOCK), fold)
 
         mine_dtype = T.element_dtype(self.index)
         return groups(self.ctx, box, WARP, warp)

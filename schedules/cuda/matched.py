@@ -19,9 +19,9 @@ from gscompile.ir.index_map import Place, Shared
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.atomics import atomic, matched
-from gscompile.schedules.cuda.choices import UNDERWAY
+from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
 from gscompile.schedules.cuda.groups import WARP, Group, groups
-from gscompile.schedules.cuda.launch import by_width, coordinates
+from gscompile.schedules.cuda.launch import by_width, coordinates, resident
 from gscompile.schedules.cuda.points import Point, extents, over_points, placed
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Context
@@ -62,9 +62,10 @@ def combined(
 
             first = number[0] * each + T.int64(group.lane)
             zero = T.const(0, T.element_dtype(total))
-            return read_ahead(
+            added = read_ahead(
                 nest, ctx, axes, first, narrow, lambda p: ravel(cell(p), shape, ctx.sizes), value, zero, meet
             )
+            return resident(ctx.choose(BLOCK), added)
 
         return groups(ctx, T.quotient(count + (each - 1), T.const(each)), WARP, warp)
 

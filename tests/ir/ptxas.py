@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from gscompile.compiler import nvcc
 from tests import cuda
@@ -76,16 +77,16 @@ def of_graphs(sources: Mapping[str, str], archs: Sequence[str]) -> dict[str, dic
     joined = cuda.joined(sources)
     kept = {_plain(code): name for name, code in cuda.Text.of(joined).kernels.items()}  # equal ones are there once
     own = {name: [kept[_plain(x)] for x in cuda.Text.of(s).kernels.values()] for name, s in sources.items()}
-    by_arch = {a: resources(_ptx(joined, a), a) for a in archs}
+    by_arch = {a: resources(compiled(joined, a, "ptx").decode(), a) for a in archs}
     return {name: {a: [by_arch[a][k] for k in kernels] for a in archs} for name, kernels in own.items()}
 
 
-def _ptx(source: str, arch: str) -> str:
+def compiled(source: str, arch: str, format: Literal["ptx", "cubin"]) -> bytes:
     """By nvcc where it is: of the version of the ptxas beside it, which reads no later one's."""
     found, folder = nvcc._nvcc(), nvcc.temporary_folder()
     if found and folder:
-        return nvcc._run_nvcc(found, source, arch, "ptx", folder).decode()
-    return nvcc.compile_cuda(source, arch, "ptx").decode()
+        return nvcc._run_nvcc(found, source, arch, format, folder)
+    return nvcc.compile_cuda(source, arch, format)
 
 
 def _plain(kernel: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 import gscompile as gs
 from gscompile.compiler import cubin, nvcc
 from tests import cuda
-from tests.ir.ptxas import Resources, ptxas, resources, version
+from tests.ir.ptxas import Resources, compiled, ptxas, resources, version
 from tests.ir.test_golden import GRAPHS
 
 ARCHS = ("sm_80", "sm_90")
@@ -39,7 +39,7 @@ def found() -> dict[tuple[str, str], Resources]:
     return {
         (kernel, arch): r
         for arch in ARCHS
-        for kernel, r in resources(nvcc.compile_cuda(joined, arch, "ptx").decode(), arch).items()
+        for kernel, r in resources(compiled(joined, arch, "ptx").decode(), arch).items()
     }
 
 
@@ -74,15 +74,15 @@ def test_spills_are_seen() -> None:
       for (int k = 0; k < 80; ++k) x[threadIdx.x + k * 1024] = v[79 - k] * v[(k * 7) % 80];
     }"""
     unrolled = source.replace("for (", '_Pragma("unroll") for (')
-    r = resources(nvcc.compile_cuda(unrolled, "sm_80", "ptx").decode(), "sm_80")["many"]
+    r = resources(compiled(unrolled, "sm_80", "ptx").decode(), "sm_80")["many"]
     assert r.registers <= 32 and r.spilled > 0
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_machine_code_says_the_same(arch: str) -> None:
     joined = cuda.joined(sources())
-    want = resources(nvcc.compile_cuda(joined, arch, "ptx").decode(), arch)
-    got = cubin.resources(nvcc.compile_cuda(joined, arch, "cubin"), arch)
+    want = resources(compiled(joined, arch, "ptx").decode(), arch)
+    got = cubin.resources(compiled(joined, arch, "cubin"), arch)
     assert {k: (r.registers, r.shared_bytes) for k, r in got.items()} == {
         k: (r.registers, r.shared) for k, r in want.items()
     }

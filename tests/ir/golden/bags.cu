@@ -16,7 +16,7 @@ __device__ __forceinline__ void gs_found_0_1_2(int64_t* kept, long long at, long
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) bags_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, float* __restrict__ out0_sum_3_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n, int64_t threads) {
+extern "C" __global__ void __launch_bounds__(256, 4) bags_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, float* __restrict__ out0_sum_3_ptr, float* __restrict__ x_ptr, int64_t k, int64_t n, int64_t threads) {
   if (((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < k) {
     alignas(16) int64_t mine_ptr[1];
     alignas(16) int64_t got_ptr[4];

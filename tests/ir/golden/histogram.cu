@@ -368,7 +368,7 @@ extern "C" __global__ void __launch_bounds__(128) histogram_kernel_1(int64_t* __
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) histogram_kernel_2(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int* __restrict__ out0_put_3_ptr, int* __restrict__ v_ptr, int64_t k, int64_t threads) {
+extern "C" __global__ void __launch_bounds__(256, 4) histogram_kernel_2(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int* __restrict__ out0_put_3_ptr, int* __restrict__ v_ptr, int64_t k, int64_t threads) {
   if ((((int64_t)((int)threadIdx.x)) >> (int64_t)5) < ((k + (int64_t)127) >> (int64_t)7)) {
     alignas(8) int64_t i__ptr[4];
     i__ptr[0] = (((((int64_t)((int)threadIdx.x)) >> (int64_t)5) * (int64_t)128) + (((int64_t)((int)threadIdx.x)) & (int64_t)31));

@@ -97,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_1(int* __restr
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) put_mean_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ put_3_counts_ptr) {
+extern "C" __global__ void __launch_bounds__(256, 4) put_mean_kernel_2(int64_t* __restrict__ i_ptr, int* __restrict__ put_3_counts_ptr) {
   if (((int)threadIdx.x) < 32) {
     alignas(8) int64_t i__ptr[4];
     i__ptr[0] = ((int64_t)((int)threadIdx.x));

@@ -2,6 +2,11 @@ __device__ __forceinline__ void gs_atomic_max_int64(int64_t* p, long long v) {
   atomicMax((long long*)p, v);
 }
 
+__device__ __forceinline__ void gs_fill_2_int64(void* p, int64_t v) {
+  unsigned long long w = v;
+  *(ulonglong2*)p = make_ulonglong2(w, w);
+}
+
 __device__ __forceinline__ void gs_stream_16(void* p, uint4 v) {
   __stcs((uint4*)p, v);
 }
@@ -62,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(256) put_update_kernel(int* __restr
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) put_update_kernel_1(int64_t* __restrict__ i_ptr, int* __restrict__ put_3_owner32_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256, 4) put_update_kernel_1(int64_t* __restrict__ i_ptr, int* __restrict__ put_3_owner32_ptr, int64_t k, int64_t n) {
   if (((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < ((k + (int64_t)127) >> (int64_t)7)) {
     alignas(8) int64_t i__ptr[4];
     i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31));
@@ -290,8 +295,8 @@ extern "C" __global__ void __launch_bounds__(256) put_update_kernel_2(int64_t* _
     i__ptr[1] = (((((int64_t)blockIdx.x) * grid0) + ((int64_t)threadIdx.x)) + (int64_t)256);
     int64_t i0 = i__ptr[0];
     int64_t i1 = i__ptr[1];
-    *(int2*)(put_3_owner64_ptr + (i0 * (int64_t)2)) = make_int2(-1, -1);
-    *(int2*)(put_3_owner64_ptr + (i1 * (int64_t)2)) = make_int2(-1, -1);
+    gs_fill_2_int64((&(put_3_owner64_ptr[(i0 * (int64_t)2)])), -1);
+    gs_fill_2_int64((&(put_3_owner64_ptr[(i1 * (int64_t)2)])), -1);
   } else {
     for (int64_t k = (int64_t)0; k < (grid0 >> (int64_t)8); ++k) {
       alignas(8) int64_t i__ptr_1[1];
@@ -299,7 +304,7 @@ extern "C" __global__ void __launch_bounds__(256) put_update_kernel_2(int64_t* _
       int64_t i0_1 = i__ptr_1[0];
       if (i0_1 < grid1) {
         if (((i0_1 * (int64_t)2) + (int64_t)2) <= n) {
-          *(int2*)(put_3_owner64_ptr + (i0_1 * (int64_t)2)) = make_int2(-1, -1);
+          gs_fill_2_int64((&(put_3_owner64_ptr[(i0_1 * (int64_t)2)])), -1);
         } else {
           for (int64_t c = (int64_t)0; c < (n - (i0_1 * (int64_t)2)); ++c) {
             put_3_owner64_ptr[((i0_1 * (int64_t)2) + c)] = (int64_t)-1;

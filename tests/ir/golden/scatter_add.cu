@@ -398,7 +398,7 @@ extern "C" __global__ void __launch_bounds__(128) scatter_add_kernel_2(int64_t* 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) scatter_add_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256, 4) scatter_add_kernel_3(int64_t* __restrict__ i_ptr, float* __restrict__ out0_scatter_3_ptr, int64_t* __restrict__ status_ptr, float* __restrict__ v_ptr, int64_t in_place, int64_t k, int64_t n) {
   if ((((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < ((k + (int64_t)15) >> (int64_t)4)) && (((in_place % (int64_t)2) < (int64_t)1) || (status_ptr[1] == (int64_t)0))) {
     alignas(8) int64_t i__ptr[4];
     i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31));
