@@ -150,7 +150,7 @@ def check_results(device: Device, seconds: float) -> dict[str, Any]:
 
 def run_tests(limit: float) -> str:
     """The last line that pytest prints; all of it goes to the standard output."""
-    parallel = ["-n", str(min(8, os.cpu_count() or 1))] if importlib.util.find_spec("xdist") else []
+    parallel = ["-n", str(min(14, os.cpu_count() or 1))] if importlib.util.find_spec("xdist") else []
     command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-q", "-rfE", "--tb=short", *parallel, "tests/gpu"]
     try:
         done = subprocess.run(

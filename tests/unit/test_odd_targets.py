@@ -56,7 +56,7 @@ def test_the_multiprocessors_of_the_gpu_here(monkeypatch: pytest.MonkeyPatch) ->
     assert counts == [114, 132, 78]
 
 
-@pytest.mark.parametrize(("count", "blocks"), [(1, 8), (108, 16 * 108)])
+@pytest.mark.parametrize(("count", "blocks"), [(1, 8), (108, 8 * 108)])
 def test_grids_are_of_the_multiprocessors(count: int, blocks: int) -> None:
     """Of blocks with accumulators of their own there are as many as the GPU holds."""
     b = gs.Builder("few")
