@@ -27,8 +27,13 @@ def valid(check: CheckNest, grid: list[Expr]) -> Expr | None:
     return T.all_of(check.valid(grid, k) for k in range(check.components))
 
 
-def test(check: CheckNest | None, grid: list[Expr], ctx: Context) -> Stmt | None:
-    """Report the index vector at a grid position if it is out of range: two comparisons, on an index that is read anyway."""
+def test(check: CheckNest | None, grid: list[Expr], ctx: Context, together: bool = False) -> Stmt | None:
+    """Report the index vector at a grid position if it is out of range: two comparisons, on an index that is read anyway.
+
+    Args:
+        together: with one branch for all components as a rule.  Measured on an H200: points of two components 147 us instead of
+            160, but slices by three, whose rows are copied, 69 instead of 64.
+    """
     if check is None:
         return None
     at, steps = T.const(status.position(check.slot)), []
@@ -42,11 +47,9 @@ def test(check: CheckNest | None, grid: list[Expr], ctx: Context) -> Stmt | None
         if check.record is not None:
             report = found(check.record, check.slot, flat, check.value(place))
         steps.append(T.if_(T.not_(check.valid(grid, k)), report))
-    if len(steps) == 1:
-        return steps[0]
-    return T.if_(
-        T.not_(T.all_of(check.valid(grid, k) for k in range(check.components))), T.seq(*steps)
-    )  # one branch as a rule
+    if not together or len(steps) == 1:
+        return T.seq(*steps)
+    return T.if_(T.not_(T.all_of(check.valid(grid, k) for k in range(check.components))), T.seq(*steps))
 
 
 FOUND = "gs_found"

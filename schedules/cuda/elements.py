@@ -183,7 +183,7 @@ class _Cells:
         panels = self.panels()
         units: Shape = whole_rows if panels == 1 else (panels, *nest.shape[:-1], whole_rows[-1] // panels)
         extent, in_flight = ctx.sizes(nest.shape[-1]), max(1, ctx.choose(UNDERWAY) // n)
-        element, test = nest.safe, tests(nest, ctx)
+        element, test = nest.safe, tests(nest, ctx, together=True)
 
         def single(row: list[Expr], c: Expr) -> Stmt:
             return T.seq(T.store(nest.out, [*row, c], element([*row, c])), test([*row, c]))
@@ -267,7 +267,11 @@ class _Cells:
         reads += [
             by_words(room, ZERO, buf, number_in(buf, at), n, COPY) for room, (buf, at) in zip(rows, loads, strict=True)
         ]
-        values, element, test = self.room(f"value{number}", nest.dtype.tir, n), nest.safe, tests(nest, self.ctx)
+        values, element, test = (
+            self.room(f"value{number}", nest.dtype.tir, n),
+            nest.safe,
+            tests(nest, self.ctx, together=True),
+        )
         used = [x for grid in (nest.grid, *(r.grid for r in nest.riding)) for x in grid(begin)]
         own = any(T.same_expr(x, begin[-1]) for x in used)  # an index for each cell
 

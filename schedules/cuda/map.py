@@ -31,11 +31,12 @@ class Cells:
         return checked(nest, fill_cells(guarded(ctx, nest), nest.out, nest.shape, nest.safe, tests(nest, ctx)))
 
 
-def tests(nest: MapNest, ctx: Context, each: int = 1) -> Test:
+def tests(nest: MapNest, ctx: Context, each: int = 1, together: bool = False) -> Test:
     """A cell -> what tests the indices that it uses; in rows of more threads than a warp has the first cell does.
 
     Args:
         each: cells of a thread.
+        together: as for :func:`gscompile.schedules.cuda.check.test`.
     """
     both = [(nest.check, nest.grid), *((r.check, r.grid) for r in nest.riding)]
     cell = some_cell(nest.shape)
@@ -46,7 +47,7 @@ def tests(nest: MapNest, ctx: Context, each: int = 1) -> Test:
         row = []
 
     def found(c: list[Expr]) -> Stmt | None:
-        reports = [test(check, grid(c), ctx) for check, grid in both]
+        reports = [test(check, grid(c), ctx, together) for check, grid in both]
         if all(x is None for x in reports):
             return None
         return T.if_(T.all_of(c[k] == 0 for k in row if T.constant_value(c[k]) != 0), T.seq(*reports))

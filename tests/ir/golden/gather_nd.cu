@@ -23,25 +23,23 @@ __device__ __forceinline__ void gs_found_0_1_3(int64_t* kept, long long at, long
 extern "C" __global__ void __launch_bounds__(256) gather_nd_kernel(int64_t* __restrict__ i_ptr, int64_t* __restrict__ kept_ptr, int64_t k, int64_t m, int64_t n, int64_t threads) {
   if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < k) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
-    if ((n <= (int64_t)0) || (m <= (int64_t)0)) {
-      if (n <= (int64_t)0) {
-        int64_t condval;
-        if (threads < (int64_t)0) {
-          condval = (threads * (int64_t)-1);
-        } else {
-          condval = threads;
-        }
-        gs_found_0_1_3((&(kept_ptr[0])), (((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) ^ (int64_t)0), i_ptr[((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2))], condval, k, m, n);
+    if (n <= (int64_t)0) {
+      int64_t condval;
+      if (threads < (int64_t)0) {
+        condval = (threads * (int64_t)-1);
+      } else {
+        condval = threads;
       }
-      if (m <= (int64_t)0) {
-        int64_t condval_1;
-        if (threads < (int64_t)0) {
-          condval_1 = (threads * (int64_t)-1);
-        } else {
-          condval_1 = threads;
-        }
-        gs_found_0_1_3((&(kept_ptr[0])), ((((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1) ^ (int64_t)0), i_ptr[(((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1)], condval_1, k, m, n);
+      gs_found_0_1_3((&(kept_ptr[0])), (((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) ^ (int64_t)0), i_ptr[((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2))], condval, k, m, n);
+    }
+    if (m <= (int64_t)0) {
+      int64_t condval_1;
+      if (threads < (int64_t)0) {
+        condval_1 = (threads * (int64_t)-1);
+      } else {
+        condval_1 = threads;
       }
+      gs_found_0_1_3((&(kept_ptr[0])), ((((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1) ^ (int64_t)0), i_ptr[(((((int64_t)blockIdx.x) * (int64_t)512) + (((int64_t)threadIdx.x) * (int64_t)2)) + (int64_t)1)], condval_1, k, m, n);
     }
   }
 }
