@@ -16,8 +16,8 @@ Four aims, and what was counted.  They hold, and ``tests/cuda/test_schedules.py`
 
 Where it does not come near the floor it is not DRAM that limits: message passing reads its gathered rows from L2.
 
-Held against an H200 (``benchmarks/NOTES.md``) copies are within 20 %; random elements take twice, atomics two to three times and folds
-over segments five times what it says, since it has neither DRAM's 64 bytes nor what atomics and barriers cost there.
+Held against an H200 (``benchmarks/NOTES.md``) copies are within 20 %; random elements take twice, atomics two to three times and
+folds over segments five times what it says, since it has neither DRAM's 64 bytes nor what atomics and barriers cost there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All numbers of the cuda rules.  They follow from what every GPU since compute capability 7.0 is; where one was measured, it says so."""
+"""All numbers of the cuda rules.  They follow from what every GPU since compute capability 7.0 is; a measured one says so."""
 
 from __future__ import annotations
 
