@@ -168,7 +168,7 @@ def test_cuda_has_a_space() -> None:
     found = space(graphs.chain(), {"kind": "cuda", "arch": "sm_80"})
     assert len(found) == 2
     names = {(x.name, n) for s in found for x in s.branches for n in x.free}
-    assert {("copies", n) for n in ("access", "in_flight", "cache", "block")} < names and ("atomics", "block") in names
+    assert {("copies", n) for n in ("access", "units", "cache", "block")} < names and ("atomics", "block") in names
     m = graphs.chain().build({"kind": "cuda", "arch": "sm_80"}, choices={found[1].nest: {"block": 64}})
     assert 'thread_binding(64, thread="threadIdx.x")' in m.source("tir") or "64" in m.source("tir")
 
