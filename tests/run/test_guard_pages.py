@@ -513,7 +513,9 @@ def stray(say: Say, target: str, scatters: bool, at_end: bool, value: int) -> No
     b = gs.Builder("stray")
     data, index = b.input("data", (80, 16), "float32"), b.input("index", (80, 4), "int64")
     options = {"dim": 1, "bounds": "trust", "negative": False}
-    b.output(b.scatter(data, index, 1, **options) if scatters else b.gather(data, index, **options))
+    # an update for cuda looks first who wins, in scratch memory, where whatever stands beside it may keep it from writing
+    added = b.scatter(data, index, 1, reduction="add", **options)
+    b.output(added if scatters else b.gather(data, index, **options))
     module = build(b, target, False)
     fence = Fence(at_end, 16)
     fences.append(fence)
