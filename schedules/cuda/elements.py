@@ -143,13 +143,9 @@ def _beside(nest: MapNest, ctx: Context) -> list[int]:
     for k, (buf, at) in enumerate(T.all_loads(nest.safe(cell))):
         if not at or not T.same_expr(at[-1], cell[-1]):
             continue
-        own = [
-            T.same_expr(x, cell[-1]) or any(T.same_expr(cell[-1], y) for _, z in T.all_loads(x) for y in z)
-            for x in at[:-1]
-        ]
         width = T.extents(buf)[-1]
         if (
-            any(own)
+            any(T.uses(x, [cell[-1]]) for x in at[:-1])  # neighbours may be in different rows
             or T.constant_value(width - ctx.sizes(nest.shape[-1])) != 0
             or T.itemsize(buf) > int(ACCESS.default) // 2
         ):
@@ -272,8 +268,9 @@ class _Cells:
             nest.safe,
             tests(nest, self.ctx, together=True),
         )
-        used = [x for grid in (nest.grid, *(r.grid for r in nest.riding)) for x in grid(begin)]
-        own = any(T.same_expr(x, begin[-1]) for x in used)  # an index for each cell
+        some = some_cell(nest.shape)
+        used = [x for grid in (nest.grid, *(r.grid for r in nest.riding)) for x in grid(some)]
+        own = any(T.uses(x, [some[-1]]) for x in used)  # an index for each cell
 
         def for_each(body: Callable[[Expr, list[Expr]], Stmt | None]) -> Stmt:
             def one(q: Expr) -> Stmt:

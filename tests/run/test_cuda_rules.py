@@ -955,3 +955,19 @@ def test_a_table_larger_than_the_cache_is_gathered_in_panels(dtype: str, monkeyp
     with pytest.raises(gs.BoundsError) as e:
         m(x, i)
     assert (e.value.position, e.value.value) == ((7, 190), -31)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3])
+def test_rows_that_differ_among_neighbours_are_not_read_at_once(shift: int) -> None:
+    """An index that is read at a place beside a cell's own, of each column another."""
+    seed = rng(6)
+    x, i = seed.random((30, 16), np.float32), seed.integers(0, 30, (40, 19))
+    b = gs.Builder("beside")
+    data, index = b.input("x", x.shape, "float32"), b.input("i", i.shape, "int64")
+    b.output(b.gather(data, index[:, shift : shift + 16], dim=0) * 2 + 1)
+    m = emulate(b)
+    assert_same(m(x, i), np.take_along_axis(x, i[:, shift : shift + 16], 0) * 2 + 1)
+    i[20, shift + 5] = 30
+    with pytest.raises(gs.BoundsError) as e:
+        m(x, i)
+    assert e.value.value == 30
