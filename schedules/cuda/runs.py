@@ -134,6 +134,10 @@ class RowsAdded:
     def read(self, p: Point, values: Buffer, q: int) -> Stmt:
         """A row's values."""
         runs = self.together(p) if self.n > 1 else []
+        alone = T.as_load(self.value(p)) if len(runs) == 1 else None
+        if alone is not None and not any(T.all_loads(x) for x in alone[1]):  # which no other point reads
+            return by_words(values, T.const(q * self.n), *runs[0], self.n, LOAD)
+        runs = runs if len(runs) > 1 else []
         parts = [T.buffer(f"part{k}", [self.n], "float32", align=16, scope="local") for k in range(len(runs))]
 
         def one(k: Expr) -> Stmt:
@@ -145,20 +149,10 @@ class RowsAdded:
 
         if self.n == 1:
             return one(T.const(0))
-        alone = None if parts else T.as_load(self.value(p))
-        if alone is not None and self.own(*alone):
-            return by_words(values, T.const(q * self.n), alone[0], number_in(*alone), self.n, LOAD)
         # of 16-bit floats TVM has no conversions of vectors
         loop = T.vectorized if self.nest.dtype.name == "float32" and not parts else T.for_
         reads = (moved(x, T.const(0), buf, place, self.n) for x, (buf, place) in zip(parts, runs, strict=True))
         return T.seq(*map(T.allocate, parts), *reads, loop(self.n, one, "k"))
-
-    def own(self, buf: Buffer, at: list[Expr]) -> bool:
-        """Whether each element of a tensor is one point's, and a row's neighbours lie side by side."""
-        layout = self.nest.op.addressing.map.layout
-        width = T.constant_value(T.extents(buf)[-1]) if at else None
-        plain = len(at) == len(layout) and not any(T.all_loads(x) for x in at)
-        return plain and T.element_dtype(buf) == "float32" and width is not None and width % self.n == 0
 
     def beside(self, p: Point, k: Expr) -> Point:
         """A point so many places further in its row."""
@@ -168,7 +162,7 @@ class RowsAdded:
     def together(self, p: Point) -> list[tuple[Buffer, Expr]]:
         """Where a row's values are made of runs of several tensors: these, and where the runs begin.
 
-        Each is to be read at once: TVM takes a vector of functions apart, and its loads with it.  It does not where there is one.
+        Each is to be read at once: TVM takes a vector of functions apart, and its loads with it.
         """
         value, last = self.value(p), self.nest.op.addressing.map.layout[-1]
         begin, all_loads = p.window[last[1]], T.all_loads(value)
@@ -182,7 +176,7 @@ class RowsAdded:
             alone = sum(b.same_as(buf) for b, _ in all_loads) == 1
             if condition is None and even and run and alone and T.element_dtype(buf) == "float32":
                 found.append((buf, T.quotient(number_in(buf, at), T.const(self.n)) * self.n))
-        return found if len(found) > 1 else []
+        return found
 
     def add(self, cell: list[Expr], values: Buffer, q: int) -> Stmt:
         """A row's values go to the next row's, or to memory."""

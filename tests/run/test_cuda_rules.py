@@ -971,3 +971,32 @@ def test_rows_that_differ_among_neighbours_are_not_read_at_once(shift: int) -> N
     with pytest.raises(gs.BoundsError) as e:
         m(x, i)
     assert e.value.value == 30
+
+
+VIEWS: dict[str, tuple[tuple[int, int], Callable[..., gs.Value], Callable[[Array], Array]]] = {
+    "as it is": ((40, 16), lambda b, v: v, lambda v: v),
+    "flipped": ((40, 16), lambda b, v: b.flip(v, 1), lambda v: v[:, ::-1]),
+    "turned": ((16, 40), lambda b, v: b.transpose(v, [1, 0]), lambda v: v.T),
+    "every other": ((40, 32), lambda b, v: v[:, ::2], lambda v: v[:, ::2]),
+    "cut": ((40, 20), lambda b, v: v[:, 1:17], lambda v: v[:, 1:17]),
+    "from below": ((40, 16), lambda b, v: b.flip(v, 0), lambda v: v[::-1]),
+}
+
+
+@pytest.mark.parametrize("reduction", ["add", "max"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_rows_of_views_are_added(name: str, reduction: str) -> None:
+    """Only neighbours that lie side by side, where a vector may begin, are read at once."""
+    shape, view, compute = VIEWS[name]
+    seed = rng(7)
+    x, i, v = seed.integers(0, 9, (30, 16)), seed.integers(0, 30, 40), seed.integers(0, 99, shape)
+    x, v = x.astype("f4"), v.astype("f4")
+    b = gs.Builder("views")
+    data, index, src = b.input("x", x.shape, "float32"), b.input("i", i.shape, "int64"), b.input("v", shape, "float32")
+    b.output(b.put(data, index, view(b, src), reduction=reduction))
+    want = x.copy()
+    (np.add if reduction == "add" else np.maximum).at(want, i, compute(v))
+    m = emulate(b)
+    assert_same(m(x, i, v), want)
+    aligned = name in ("as it is", "from below")
+    assert ("gs_load_" in b.build({"kind": "cuda", "arch": "sm_90"}).source("cuda")) is aligned
