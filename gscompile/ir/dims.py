@@ -35,20 +35,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """An operation that stays unexpanded: ``kind`` is ``floordiv``, ``max`` or ``min``."""
+    """An operation that stays unexpanded: ``kind`` is ``floordiv``, ``max`` or ``min``.
+
+    Attributes:
+        text: what it is printed as, made once: terms are sorted by it.
+    """
 
     kind: str
     lhs: Dim
     rhs: Dim
     depth: int = field(init=False, compare=False)
+    text: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        division = self.kind == "floordiv"
+        text = f"{_operand(self.lhs)}//{_operand(self.rhs)}" if division else f"{self.kind}({self.lhs}, {self.rhs})"
         object.__setattr__(self, "depth", 1 + max(_depth(self.lhs), _depth(self.rhs)))
+        object.__setattr__(self, "text", text)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     def __str__(self) -> str:
-        if self.kind == "floordiv":
-            return f"{_operand(self.lhs)}//{_operand(self.rhs)}"
-        return f"{self.kind}({self.lhs}, {self.rhs})"
+        return self.text
 
 
 def _operand(dim: Dim) -> str:
