@@ -798,9 +798,8 @@ def unit_module(funcs: Mapping[str, PrimFunc]) -> Any:
 
 
 def cpu_passes() -> list[Any]:
-    """What lowers the body of a function for llvm."""
+    """What lowers the body of a function for llvm.  None of it simplifies statements: LLVM does, in less time."""
     return [
-        s_tir.transform.StmtSimplify(),
         tirx.transform.FlattenBuffer(),
         tirx.transform.NarrowDataType(32),
         tirx.transform.VectorizeLoop(True),
