@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
-from gscompile.ir.coords import Coords, nested, ravel, unravel
+from gscompile.ir.coords import Coords, Sizes, nested, ravel, unravel
 from gscompile.ir.dims import Dim
 from gscompile.ir.nests import ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 
-__all__ = ["assumed", "box", "by_number", "nested", "number_in", "over_reduced", "ravel", "storage", "unravel"]
+__all__ = [
+    "assumed",
+    "box",
+    "by_number",
+    "nested",
+    "not_empty",
+    "number_in",
+    "over_reduced",
+    "ravel",
+    "storage",
+    "unravel",
+]
 
 
 def storage(c: list[Expr]) -> list[Expr]:
@@ -37,6 +48,14 @@ def number_in(buf: Buffer, at: Sequence[Expr]) -> Expr:
 def assumed(d: Dim) -> int:
     """An extent for comparisons: one that is known at run time only counts as large."""
     return d if isinstance(d, int) else 1 << 40
+
+
+def not_empty(extents: Sequence[Dim], shape: Sequence[Dim], sizes: Sizes) -> list[Expr]:
+    """Extents of loops of a nest with a result of this shape, for llvm: it runs where there are cells, and LLVM is told so.
+
+    It would make a copy of the loops around one that may have no steps.
+    """
+    return [T.maximum(sizes(d), T.const(1)) if d in shape and not isinstance(d, int) else sizes(d) for d in extents]
 
 
 def box(extents: Sequence[Expr], axis: int | None, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:

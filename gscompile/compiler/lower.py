@@ -30,12 +30,12 @@ from gscompile.ir.bounds import When
 from gscompile.ir.coords import Coords, Sizes
 from gscompile.ir.dims import Dim, Shape, ceildiv, dim_min, from_json, product, to_json, total
 from gscompile.ir.graph import Graph, Value
-from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, Record, Riding, status_failed
+from gscompile.ir.nests import Asked, CheckNest, MapNest, Nest, Record, ReduceNest, Riding, status_failed
 from gscompile.ir.ops.base import Applied, Inline, Leaf, Stored
 from gscompile.ir.ops.elementwise import cast, constant
 from gscompile.ir.ops.reduce import SegmentArg, SegmentReduce
 from gscompile.ir.ops.scatter import Scatter
-from gscompile.ir.ops.scattering import Scattering, SegmentFold, SegmentsNest, SegmentStep
+from gscompile.ir.ops.scattering import Scattering, ScatterNest, SegmentFold, SegmentsNest, SegmentStep
 from gscompile.ir.pairs import without_complex
 from gscompile.ir.tir import Buffer, Expr, GlobalVar, PrimFunc, Stmt
 from gscompile.ir.types import DTYPES, DType, TensorType
@@ -322,10 +322,11 @@ class Lowering:
         if isinstance(stmt, Checked):
             assert checks, f"rule {rule} has taken over a check that {nest.name} does not have"
             self.work = total([self.work, *(check.work for check in checks)])
-            stmt = self.checked(nest, checks, stmt.stmt)
+            stmt = self.checked(nest, checks, self.unless_empty(nest, stmt.stmt))
         else:
             for check in checks:
                 self.emit(check)
+            stmt = self.unless_empty(nest, stmt)
         if self.target.host_guards:
             stmt = T.if_(self.context.guard, stmt)
         elif self.record is None and (
@@ -337,6 +338,13 @@ class Lowering:
             self.kernels.append((nest.name, rule))
             if nest.name not in self.context.decisions:  # the first rule that takes such a nest
                 self.context.decided(Decision(nest.name, {"elements": nest.reads, "operations": nest.work}, {}))
+
+    def unless_empty(self, nest: Nest, stmt: Stmt) -> Stmt:
+        """A nest's statement, on a CPU where its result has cells."""
+        cells = product(nest.shape) if isinstance(nest, (MapNest, ReduceNest, ScatterNest)) else 1
+        if not self.target.host_guards or isinstance(cells, int):
+            return stmt
+        return T.if_(self.sizes(cells) > 0, stmt)
 
     def checked(self, nest: Nest, checks: Sequence[CheckNest], stmt: Stmt) -> Stmt:
         """The statement of a rule that has taken over checks, which come first all the same where indices might not be read."""

@@ -60,7 +60,8 @@ def check_all(check: CheckNest, ctx: Context) -> Stmt:
         flag = Flag(check)
         return Share(lambda c: flag.test(by_number(c[0], check.grid)) if flat else flag.test(c), flag.around)
 
-    return over_box(ctx, (product(check.grid),) if flat else check.grid, 2 * check.components, share)
+    box = over_box(ctx, (product(check.grid),) if flat else check.grid, 2 * check.components, share)
+    return box if flat else T.if_(T.all_of(ctx.sizes(n) > 0 for n in check.grid[1:] if not isinstance(n, int)), box)
 
 
 def if_valid(check: CheckNest, ctx: Context, stmt: Stmt) -> Stmt:

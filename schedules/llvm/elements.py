@@ -88,24 +88,39 @@ class _PickedRows:
 
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)``, which are parts of rows."""
-        cells, parts = map_share(self.nest), self.ctx.sizes(self.parts)
+        cells = map_share(self.nest)
 
-        def row(r: Expr) -> Stmt:
-            first, end = T.maximum(lo - r * parts, T.const(0)), T.minimum(hi - r * parts, parts)
-            return T.for_range(first, end, lambda part: self.row(cells, r, part), "part")
+        def rows(known: list[Expr]) -> Stmt:
+            parts, each, first, end = known
 
-        return cells.around(T.for_range(T.quotient(lo, parts), T.quotient(hi + (parts - 1), parts), row, "row"))
+            def row(at: list[Expr]) -> Stmt:
+                def loop(ends: list[Expr]) -> Stmt:
+                    return T.for_range(ends[0], ends[1], lambda k: self.row(cells, at[0], k * each, each), "part")
 
-    def row(self, cells: Share, r: Expr, part: Expr) -> Stmt:
-        """A part of a row."""
-        outer, picks = self.nest.shape[:-1], self.ctx.sizes(self.nest.shape[-1])
+                skipped = at[0] * parts
+                return T.kept("part", [T.maximum(lo - skipped, T.const(0)), T.minimum(hi - skipped, parts)], loop)
+
+            return cells.around(T.for_range(first, end, lambda r: T.kept("row", [r], row), "row"))
+
         parts = self.ctx.sizes(self.parts)
+        blocks = T.quotient(self.ctx.sizes(self.nest.shape[-1]) + (self.together - 1), T.const(self.together))
+        each = T.quotient(blocks + (parts - 1), parts)
+        ends = [T.quotient(lo, parts), T.quotient(hi + (parts - 1), parts)]
+        return T.kept(["parts", "each", "first", "end"], [parts, each, *ends], rows)
+
+    @property
+    def together(self) -> int:
+        """Picks of a block."""
+        return int(self.ctx.choose(PICKED_TOGETHER))
+
+    def row(self, cells: Share, r: Expr, first: Expr, each: Expr) -> Stmt:
+        """The blocks ``[first, first + each)`` of a row, as far as there are any."""
+        outer, picks = self.nest.shape[:-1], self.ctx.sizes(self.nest.shape[-1])
         c = unravel(r, outer, self.ctx.sizes)
         later = unravel(T.minimum(r + 1, self.ctx.sizes(product(outer)) - 1), outer, self.ctx.sizes)
         there, at = self.nest.loads([*later, T.const(0)])[self.number]
-        together = self.ctx.choose(PICKED_TOGETHER)
+        together = self.together
         blocks = T.quotient(picks + (together - 1), T.const(together))
-        each = T.quotient(blocks + (parts - 1), parts)
 
         def block(p: Expr) -> Stmt:
             begin = p * together
@@ -114,8 +129,10 @@ class _PickedRows:
             loop = T.for_range(begin, end, lambda i: cells.cell([*c, i]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
-        first = part * each
-        return T.for_(T.minimum(each, blocks - first), lambda k: block(first + k), "block", one_copy=True)
+        def each_block(k: Expr) -> Stmt:
+            return T.kept("p", [first + k], lambda p: block(p[0]))
+
+        return T.for_(T.minimum(each, blocks - first), each_block, "block", one_copy=True)
 
 
 def picked_row(nest: MapNest) -> int | None:
@@ -241,7 +258,7 @@ class _Block:
             later = T.minimum(r + self.columns.ctx.choose(INDICES_AHEAD), rows - 1)
             return T.seq(*self.prefetch(later), T.for_(width, lambda j: self.pick(r, j), "j"))
 
-        return T.seq(self.pack(width), T.for_(rows, row, "r"))
+        return T.seq(self.pack(width), T.for_(rows, row, "r", one_copy=True))
 
     def pack(self, width: Expr) -> Stmt:
         source, block = self.columns.source, self.columns.block
@@ -249,7 +266,7 @@ class _Block:
         def row(r: Expr) -> Stmt:
             return T.for_(width, lambda j: T.store(self.packed, [r * block + j], T.load(source, *self.cell(r, j))), "j")
 
-        return T.for_(T.extents(source)[self.columns.axis], row, "r")
+        return T.for_(T.extents(source)[self.columns.axis], row, "r", one_copy=True)
 
     def prefetch(self, r: Expr) -> list[Stmt]:
         """Prefetch what finds the elements of a row: all that it reads but the tensor picked from."""

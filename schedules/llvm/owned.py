@@ -166,7 +166,7 @@ class _Rows:
             return T.store(nest.out, c, nest.op.finish(nest.dtype, T.load(totals, *c), None))
 
         def row(lead: list[Expr]) -> Stmt:
-            cells = nested("w", s.ctx.sizes.shape(nest.window), lambda w: cell([*lead, *w]))
+            cells = nested("w", s.window, lambda w: cell([*lead, *w]))
             return T.if_(T.load(touched, *lead) != T.const(0, "uint8"), cells)
 
         return s.cells_in_one(lo, hi, cell) if touched is None else s.each_row(lo, hi, row)

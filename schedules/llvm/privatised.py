@@ -134,6 +134,7 @@ class _Chunks:
         total = T.buffer("total", [SUM_TILE], s.acc.tir, align=64)
         begin = u * SUM_TILE
         width = T.minimum(self.cells - begin, T.const(SUM_TILE))
+        width = T.maximum(width, T.const(1))  # some, or LLVM would have a copy of the loops for none
 
         def each(body: Callable[[Expr], Stmt]) -> Stmt:
             return T.for_(width, body, "c")
@@ -195,7 +196,9 @@ class _Private:
             T.for_(n, lambda k: self.resolve(flag, begin, k), "k"),
             None if self.values is None else T.for_(n, lambda k: self.convert(begin, k), "k"),
             T.for_(whole, lambda j: self.group(begin, j), "group"),
-            T.for_range(whole * together, n, lambda k: self.add(begin, k, T.const(0)), "k"),
+            T.for_(
+                n - whole * together, lambda k: self.add(begin, whole * together + k, T.const(0)), "k", one_copy=True
+            ),
         )
 
     def resolve(self, flag: Flag, begin: Expr, k: Expr) -> Stmt:

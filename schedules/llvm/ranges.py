@@ -13,7 +13,7 @@ from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.choices import INNER, TILE
 from gscompile.schedules.llvm.costs import shared
 from gscompile.schedules.llvm.vectors import in_vectors
-from gscompile.schedules.loops import nested, unravel
+from gscompile.schedules.loops import nested, not_empty, unravel
 from gscompile.schedules.rule import Context
 
 CellBody: TypeAlias = Callable[[list[Expr]], Stmt]
@@ -99,7 +99,7 @@ def over_box(
     lanes: int = 1,
     nest: str = "",
 ) -> Stmt:
-    """A statement for every cell of a box, in parallel.
+    """A statement for every cell of a box that is not empty, in parallel.
 
     The innermost axes that together make a decent loop stay loops; the others are fused into one range of rows, whose
     coordinates cost a division per row.  A long innermost axis is cut into blocks, so that a few long rows still share out.
@@ -151,7 +151,7 @@ def _units(ctx: Context, shape: Sequence[Dim], apart: int | None, first: int) ->
     def row(r: Expr, share: Share) -> Stmt:
         def loops(c: list[Expr]) -> Stmt:
             if not first:
-                return nested("c", ctx.sizes.shape(inner), lambda w: share.cell([*c, *w]))
+                return nested("c", not_empty(inner, inner, ctx.sizes), lambda w: share.cell([*c, *w]))
             (width,) = ctx.sizes.shape(inner)
             ends = (T.const(0), T.const(first)), (T.const(first), width)
             return T.seq(*(T.for_range(lo, hi, lambda w: share.cell([*c, w]), "c") for lo, hi in ends))

@@ -53,10 +53,12 @@ class Columns:
 
         def tile(first: list[Expr], count: Expr, later: Later, far: Condition) -> Stmt:
             prefetch = Prefetch(nest, gathered, first, later, count, ahead, far) if gathered else None
-            folds = side_by_side(nest, first, width, count, prefetch)
-            return where_valid(nest, first, folds) if checks else folds
+            return side_by_side(nest, first, width, count, prefetch)
 
-        nests = tiled(nest, ctx, width, tile, gathered)
+        def valid(first: list[Expr], folds: Stmt) -> Stmt:
+            return where_valid(nest, first, folds)
+
+        nests = tiled(nest, ctx, width, tile, gathered, valid if checks else None)
         stmt = with_kernels(nests) if gathered else nests
         return Checked(stmt) if checks else stmt
 
@@ -117,11 +119,12 @@ def tiled(
     width: int,
     body: Callable[[list[Expr], Expr, Later, Condition], Stmt],
     gathered: Sequence[int] = (),
+    around: Callable[[list[Expr], Stmt], Stmt] | None = None,
 ) -> Stmt:
     """``body(first cell, count, later, far)`` for tiles of neighbours on the innermost kept axis, in parallel.
 
     Tiles are ``width`` wide, but the last of a row may be narrower.  ``far``: whether what is ``gathered`` lies far
-    apart; see :func:`folds_scattered`.
+    apart; see :func:`folds_scattered`.  ``around(first cell, statement)``: what a tile's statement is part of.
     """
     columns = nest.shape[-1]
     if isinstance(columns, int):
@@ -136,13 +139,18 @@ def tiled(
     def tiles_of(lo: Expr, hi: Expr, far: Condition) -> Stmt:
         def tile(u: Expr) -> Stmt:
             def at(first: list[Expr]) -> Stmt:
+                stmt = narrow_or_wide(first)
+                return stmt if around is None else around(first, stmt)
+
+            def narrow_or_wide(first: list[Expr]) -> Stmt:
                 def of(count: Expr) -> Stmt:
                     return body(first, count, lambda n: first_cell(T.minimum(u + n, hi - 1)), far)
 
                 if width == 1 or (isinstance(columns, int) and columns % width == 0):
                     return of(T.const(width))
                 rest = ctx.sizes(columns) - first[-1]
-                narrow = T.const(columns % width) if isinstance(columns, int) else rest
+                # some, or LLVM would have a copy of the loops for none
+                narrow = T.const(columns % width) if isinstance(columns, int) else T.maximum(rest, T.const(1))
                 return T.if_(rest >= width, of(T.const(width)), of(narrow))
 
             return T.kept("first", first_cell(u), at)

@@ -97,7 +97,7 @@ class RowTotals:
                 c = [*self.chunk, *lead, *w]
                 return T.store(self.totals, c, hide(s.combine(T.load(self.totals, *c), s.source(p, w))))
 
-            return nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+            return nested("w", s.window, cell)
 
         return T.seq(self.touch(lead), without_masks(s, row))
 
@@ -111,7 +111,7 @@ class RowTotals:
             c = [*lead, *w]
             return T.store(self.totals, c, cast(T.load(s.nest.out, *c), s.nest.dtype, s.acc))
 
-        row = nested("w", s.ctx.sizes.shape(s.nest.window), cell)
+        row = nested("w", s.window, cell)
         new = T.load(touched, *lead) == T.const(0, "uint8")
         return T.if_(new, T.seq(T.store(touched, lead, T.const(1, "uint8")), row))
 
@@ -218,8 +218,7 @@ class RowTotals:
         run = T.buffer("run", [s.ctx.sizes(width)], s.acc.tir, align=64)
 
         def each(body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
-            window = s.ctx.sizes.shape(s.nest.window)
-            return nested("w", window, lambda w: body(ravel(w, s.nest.window, s.ctx.sizes), w))
+            return nested("w", s.window, lambda w: body(ravel(w, s.nest.window, s.ctx.sizes), w))
 
         def cell(w: list[Expr]) -> list[Expr]:
             return [*self.chunk, *(T.load(here, T.const(k)) for k in axes), *w]
@@ -287,6 +286,4 @@ class RowTotals:
         loop = self.scattered(first, last, loops) if distance and self.far and not self.long else loops(distance > 0)
         if s.nest.check is None:
             return loop
-        extents = s.ctx.sizes.shape(s.leading)
-        some = T.all_of(n > 0 for n in extents if T.constant_value(n) is None or T.constant_value(n) == 0)
-        return flag.around(T.if_(some, loop, T.if_(first < last, flag.note(T.const(1)))))
+        return flag.around(loop if 0 not in s.leading else T.if_(first < last, flag.note(T.const(1))))

@@ -32,7 +32,7 @@ from gscompile.schedules.llvm.numbers import (
     TOUCH_PS,
     WIDEN_PS,
 )
-from gscompile.schedules.loops import assumed, by_number, nested, ravel, storage, unravel
+from gscompile.schedules.loops import assumed, by_number, nested, not_empty, ravel, storage, unravel
 from gscompile.schedules.rule import Context
 
 
@@ -159,10 +159,14 @@ class RowScatter:
         reads = T.reads(self.source(T.var("p"), self.no_window))
         return any(T.loads_of(c) for _, _, at in reads for c in at)
 
+    @property
+    def window(self) -> list[Expr]:
+        """Extents of the loops over a row's cells."""
+        return not_empty(self.nest.window, self.nest.shape, self.ctx.sizes)
+
     def cells(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """``body(coordinates)`` for the cells of rows ``[lo, hi)``."""
-        window = self.ctx.sizes.shape(self.nest.window)
-        return self.each_row(lo, hi, lambda lead: nested("w", window, lambda w: body([*lead, *w])))
+        return self.each_row(lo, hi, lambda lead: nested("w", self.window, lambda w: body([*lead, *w])))
 
     def cells_in_one(self, lo: Expr, hi: Expr, body: Callable[[list[Expr]], Stmt]) -> Stmt:
         """The same as one loop, for what depends on no coordinate but by place: LLVM makes poor code of many short ones.
