@@ -196,8 +196,10 @@ class _Rows:
                 self.merged(acc, n, sides),
                 T.if_(side == 0, self.stored(acc, c, n)),
             )
-            # extremes look for NaNs, and ptxas would spill rather than give up a block
-            return fold if T.constant_value(first) == 0 else resident(self.ctx.choose(BLOCK), fold)
+            # extremes look for NaNs, checks report, and ptxas would spill rather than give up a block
+            integers = "int" in T.element_dtype(self.table)
+            light = check is None and (T.constant_value(first) == 0 or (integers and dtype.is_float))
+            return fold if light else resident(self.ctx.choose(BLOCK), fold)
 
         mine_dtype = T.element_dtype(self.index)
         return groups(self.ctx, box, WARP, warp)

@@ -25,7 +25,7 @@ from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import ACCESS, ELEMENTS_BLOCK, UNDERWAY
-from gscompile.schedules.cuda.launch import by_width, chunked, coordinates
+from gscompile.schedules.cuda.launch import by_width, chunked, coordinates, resident
 from gscompile.schedules.cuda.map import fill_cells, tests
 from gscompile.schedules.cuda.numbers import PANEL_BYTES, PANEL_CELLS, PANELLED_BYTES, SECTOR
 from gscompile.schedules.cuda.vectors import COPY, LOAD, STORE, by_size, by_words
@@ -197,7 +197,8 @@ class _Cells:
             return T.if_(begin + n <= extent, self.cells([u]), rest)
 
         def several(numbers: list[Expr]) -> Stmt:
-            return self.cells([unit(i) for i in numbers])
+            cells = self.cells([unit(i) for i in numbers])
+            return resident(ctx.choose(ELEMENTS_BLOCK), cells) if self.rest and nest.checks else cells
 
         def kernel(narrow: bool) -> Stmt:
             count, whole = ctx.sizes(product(units)), T.quotient(extent, T.const(n)) if self.rest else None
