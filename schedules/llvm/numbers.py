@@ -83,6 +83,12 @@ OPERATION_PS = 500
 VECTOR_LANE_BYTES = 4
 """Bytes of a lane in what a vector is taken to do in one operation: narrower types are often computed in 32 bits."""
 
+AVX2_BYTES = 32
+"""Of a vector register of a CPU that has AVX2 and not AVX-512."""
+
+LEAST_GATHERED = 4
+"""Bytes of the smallest element that x86's gathers load."""
+
 COPIED_BYTES = 16
 """Bytes that an operation copies: a core copies 20 to 30 in a nanosecond."""
 
@@ -232,6 +238,9 @@ NEIGHBOUR_BYTES = 4096
 
 LEAST_SCATTERED = 4
 """How many of :data:`RUN_SAMPLES` points must be farther apart, for short rows to be prefetched."""
+
+IN_ORDER = 16
+"""How many elements after one another is looked at to find out whether they come in order: more than runs and blocks have."""
 
 NARROW_ELEMENTS = 8
 """Elements of a row up to which it is narrow.  That decides how points are grouped."""

@@ -138,7 +138,8 @@ class _Units:
 def _units(ctx: Context, shape: Sequence[Dim], apart: int | None, first: int) -> _Units:
     split = len(shape) - 1  # axes [split, rank) are the inner loops
     if split == 0:
-        return _Units(shape[0], "c0", lambda i, share: share.cell([i]))
+        hide = _hidden(1, apart)
+        return _Units(shape[0], "c0", lambda i, share: share.cell([T.opaque(i) if hide else i]))
     while split > 1 and _small(shape[split:], ctx.choose(INNER)):
         split -= 1
     outer, inner = list(shape[:split]), list(shape[split:])

@@ -30,6 +30,7 @@ from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import ALONE_AHEAD, RUNS
 from gscompile.schedules.llvm.kernels import prefetch_row
 from gscompile.schedules.llvm.numbers import (
+    AVX2_BYTES,
     LARGE_BYTES,
     LEAST_LARGE_RUNS,
     LEAST_RUNS,
@@ -42,9 +43,6 @@ from gscompile.schedules.loops import assumed, by_number, nested, ravel
 
 INDEX_BYTES = 8
 """Of an index: most are int64."""
-
-AVX2_BYTES = 32
-"""Of a vector register of a CPU that has AVX2 and not AVX-512."""
 
 Adding: TypeAlias = Callable[[Expr, list[Expr]], Stmt]
 """(point, coordinates that lead to its row) -> what the point does there."""

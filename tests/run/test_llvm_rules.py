@@ -16,6 +16,7 @@ from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.numbers import COPY_BLOCK, LEAST_COPIED_AHEAD, PICK_BLOCK
 from tests.oracle import assert_same
 from tests.run.test_guard_pages import Fence, Say, in_child
+from tests.run.test_wrapped_counters import X86
 
 Array = np.ndarray[Any, Any]
 BOUNDS = ["raise", "clip", "wrap", "fill", "trust"]
@@ -382,3 +383,32 @@ def test_rows_of_bfloat16(width: int) -> None:
     at, _ = resolved(i, 97, "clip")
     assert_same(m(x, i, w, v), (x[at] * w).astype(dtype) + v)
     assert "mulps" in b.build({"kind": "llvm", "mcpu": "x86-64-v3"}).source("asm")
+
+
+@pytest.mark.parametrize("shape", [(4_200_000,), (4_200_000, 1), (2, 2_100_000)], ids=str)
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_elements_in_order_on_a_cpu_whose_gathers_are_slow(shape: tuple[int, ...], symbolic: bool) -> None:
+    """One by one where a sample says so, or gathered; from memory, and from a small table of a symbolic size."""
+    zen, other = ({"kind": "llvm", "mcpu": cpu} for cpu in ("znver4", "x86-64-v4"))
+    runs_here = X86 and T.vector_bytes(T.target({"kind": "llvm", "mcpu": T.host_cpu()})) == 64
+    axis = len(shape) - 1 if shape[-1] != 1 else 0
+    b = gs.Builder("net")
+    names = tuple(f"n{k}" for k in range(len(shape)))
+    x = b.input("x", tuple(n if symbolic and d != 1 else d for n, d in zip(names, shape, strict=True)), "float32")
+    b.output(b.take(x, b.input("i", ("m",) if symbolic else (5000,), "int32"), axis))
+    rng, extent = np.random.default_rng(1), shape[axis]
+    module = b.build(zen)
+    two_ways = not symbolic or shape[0] != 2  # rows of unknown width are prefetched
+    assert ("where0" in module.source("tir")) == two_ways
+    assert "where0" not in b.build(other).source("tir")
+    for small in (False, True) if symbolic else (False,):
+        data = rng.random(tuple(d // 1000 if small and d != 1 else d for d in shape), "float32")
+        index = rng.integers(-extent, extent, 5000) // (1000 if small else 1)
+        for some in (index, np.sort(index), np.sort(abs(index)), np.sort(index) // 64 * 64, np.zeros_like(index)):
+            some = np.clip(some, -data.shape[axis], data.shape[axis] - 1).astype("int32")
+            for m in [b.build("llvm"), *([module] if runs_here else [])]:
+                np.testing.assert_array_equal(m(data, some), np.take(data, some, axis))
+                some[-1] = data.shape[axis]
+                with pytest.raises(IndexError):
+                    m(data, some)
+                some[-1] = 0
