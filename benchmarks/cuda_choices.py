@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cuda_model import GPUS, Gpu, kernels
+from cuda_model import GPUS, Gpu, counting, kernels
 
 from gscompile.bench.report import markdown
 from gscompile.commands.compile import builders
@@ -35,7 +35,6 @@ from gscompile.tuning.experiment import DEFAULT, branches
 from gscompile.tuning.indices import arrays, sizes_of, specs_of
 from gscompile.tuning.worker import Job, differs
 from tests.cuda import on_cpu
-from tests.cuda.counters import counted
 
 COLUMNS = {
     "us": "us",
@@ -77,9 +76,9 @@ def rows(
     want: dict[str, Any] = {}
     for name, given in {DEFAULT: {}, **(branches(job) if choices is None else choices)}.items():
         with tempfile.TemporaryDirectory() as folder:
-            ((module, _),) = on_cpu([b], Path(folder), arch=gpu.arch, choices=[given])
+            ((module, _),) = on_cpu([b], Path(folder), arch=gpu.arch, traced=True, choices=[given])
             for how, inputs in drawn.items():
-                with counted(l1=gpu.l1, l2=gpu.l2) as launches:
+                with counting(gpu) as launches:
                     outs = module(*inputs)
                 outs = [np.array(x) for x in (outs if isinstance(outs, (tuple, list)) else [outs])]
                 if (problem := differs(outs, want.setdefault(how, outs))) is not None:

@@ -99,7 +99,11 @@ def modelled(device: Device, end: float) -> dict[str, Any]:
             run = rotating(runs)
             problem = w.differs(fetch(run()), w.expected(**arrays))
             kernels = device.kernels(run, CALLS)
-            found[name] = {"model_us": {k: v["us"] for k, v in gpus.items()}, "kernels_us": kernels, "wrong": problem}
+            found[name] = {
+                "model_us": {k: v["kernels_us"] for k, v in gpus.items()},
+                "kernels_us": kernels,
+                "wrong": problem,
+            }
         except Exception as e:
             found[name] = {"failed": f"{type(e).__name__}: {e}"[:300]}
     return found

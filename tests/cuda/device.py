@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import re
 import shutil
 import subprocess
 import tempfile
@@ -36,6 +37,10 @@ _CHECKED = [
     "-fno-exceptions",
     "-fno-if-conversion",  # GCC 12 loses a float that a branch after a shuffle may replace
 ]
+# Each basic block calls the runtime as well, which counts instructions.
+_TRACED = ["-fsanitize-coverage=trace-pc"]
+_TRACE = re.compile(r"^\tcall\t__sanitizer_cov_trace_pc(@PLT)?$", re.M)
+_NO_INSTRUCTION = re.compile(r"\t(mov(?!sb|sw|sl|zb|zw)|call|jmp|nop|push|pop|ret|cfi|lea\w*\t.*, %[re]di$)")
 _UNDEFINED = ["-fsanitize=alignment,integer-divide-by-zero,bounds"]
 
 
@@ -77,31 +82,52 @@ def library() -> ctypes.CDLL:
     return lib
 
 
-def _options(arch: str, checked: bool) -> list[str]:
+def _options(arch: str, checked: bool, traced: bool) -> list[str]:
     """How kernels are compiled."""
-    how = _CHECKED if checked else ["-O1", "-fno-extern-tls-init"]
+    how = [*(_CHECKED if checked else ["-O1", "-fno-extern-tls-init"]), *(_TRACED if traced else [])]
     return [*_KERNELS, *how, *_UNDEFINED, f"-D__CUDA_ARCH__={arch.strip('sm_af')}0"]
 
 
 @cache
-def _precompiled(arch: str, checked: bool) -> Path:
+def _precompiled(arch: str, checked: bool, traced: bool) -> Path:
     """A folder with the precompiled header of all kernels, which takes longer to read than most of them."""
-    folder = library_path().parent / f"{arch}-{checked}"
+    folder = library_path().parent / f"{arch}-{checked}-{traced}"
     folder.mkdir()
-    run([*_options(arch, checked), "-x", "c++-header", "-o", folder / f"{_HEADER.name}.gch", _HEADER])
+    run([*_options(arch, checked, traced), "-x", "c++-header", "-o", folder / f"{_HEADER.name}.gch", _HEADER])
     return folder
 
 
-def compile_kernels(source: Path, to: Path, arch: str, *, checked: bool = True) -> None:
+def _with_counts(assembly: str) -> str:
+    """What a basic block calls gets the number of its instructions: of those that compute, compare or branch.
+
+    Moves are the CPU's, which has fewer registers, and accesses of memory are counted one by one.
+    """
+    first, *blocks = _TRACE.split(assembly)[::2]
+    parts = [first]
+    for block in blocks:
+        lines = block.split("\n.L", 1)[0].split("\n")  # up to the next label: what jumps there calls once more
+        count = sum(1 for x in lines if x.startswith("\t") and x[1] != "." and not _NO_INSTRUCTION.match(x))
+        parts.append(f"\tmovl\t${count}, %edi\n\tcall\t__sanitizer_cov_trace_pc@PLT{block}")
+    return "".join(parts)
+
+
+def compile_kernels(source: Path, to: Path, arch: str, *, checked: bool = True, traced: bool = False) -> None:
     """A shared library of kernels and what launches them.
 
     Args:
         arch: ``sm_90``, ...: what ``__CUDA_ARCH__`` says.
         checked: accesses are checked and counted; else they only run, some ten times as fast.
+        traced: instructions are counted.  Of an x86-64 alone, whose number stands for that of the GPU.
     """
     unit = to.with_suffix(".o")
-    options = _options(arch, checked)
-    run([*options, f"-I{_precompiled(arch, checked)}", "-include", _HEADER.name, "-c", "-o", unit, source])
+    how = [*_options(arch, checked, traced), f"-I{_precompiled(arch, checked, traced)}", "-include", _HEADER.name]
+    if traced:
+        assembly = to.with_suffix(".s")
+        run([*how, "-S", "-o", assembly, source])
+        assembly.write_text(_with_counts(assembly.read_text()))
+        run(["g++", "-c", "-o", unit, assembly])
+    else:
+        run([*how, "-c", "-o", unit, source])
     runtime = library_path()
     run(["g++", "-shared", "-o", to, unit, runtime, f"-Wl,-rpath,{runtime.parent}"])
 

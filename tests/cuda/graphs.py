@@ -120,6 +120,7 @@ def on_cpu(
     rules: Sequence[Any] = (),
     deterministic: bool = False,
     checked: bool = True,
+    traced: bool = False,
     edits: Sequence[Callable[[str], str]] = (),
     check: str = "sync",
     choices: Sequence[Choices] = (),
@@ -129,7 +130,7 @@ def on_cpu(
     Args:
         folder: where the library is put.
         arch, rules, deterministic: as for :func:`gscompile.build`.
-        checked: as for :func:`tests.cuda.device.compile_kernels`.
+        checked, traced: as for :func:`tests.cuda.device.compile_kernels`.
         edits: changes of the kernels' text that are compiled beside it; a module's ``edit`` says which runs, numbered from 1.
         check: as for :func:`gscompile.build`.
         choices: of each builder; the defaults if empty.
@@ -159,7 +160,7 @@ def on_cpu(
             header.append(code)
             others.setdefault(name, {})[k] = f"{name}_edit{k}"
     source.write_text(library_source("\n".join(header), kernels, others))
-    device.compile_kernels(source, path, arch, checked=checked)
+    device.compile_kernels(source, path, arch, checked=checked, traced=traced)
     device.library()
     library = tvm.runtime.load_module(str(path))
     for m in made:

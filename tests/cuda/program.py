@@ -105,7 +105,14 @@ class Program:
     """
 
     def __init__(
-        self, source: str, folder: Path, name: str = "kernels", *, arch: str = ARCH, checked: bool = True
+        self,
+        source: str,
+        folder: Path,
+        name: str = "kernels",
+        *,
+        arch: str = ARCH,
+        checked: bool = True,
+        traced: bool = False,
     ) -> None:
         pattern = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(([^)]*)\)')
         self._parameters = {m[1]: m[2] for m in pattern.finditer(source)}
@@ -120,7 +127,7 @@ class Program:
             code = re.sub(r'"0123456", nullptr, 0', f'"0123456", &{dynamic[2]}[0], sizeof {dynamic[2]}', code)
         path, library = folder / f"{name}.cpp", folder / f"{name}.so"
         path.write_text(code)
-        device.compile_kernels(path, library, arch, checked=checked)
+        device.compile_kernels(path, library, arch, checked=checked, traced=traced)
         device.library()
         self._library = ctypes.CDLL(str(library))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from importlib import import_module
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from tests.cuda import Program, cpu_compiler
-from tests.cuda.counters import Launch, counted
+from tests.cuda import Program, cpu_compiler, on_cpu
+from tests.cuda.counters import SECTOR, Chain, Launch, counted
 
 pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
 
@@ -35,6 +36,32 @@ extern "C" __global__ void banks(float* y, int step) {
 extern "C" __global__ void one_cell(int* y) { atomicAdd(y + threadIdx.x / 16, 1); }
 extern "C" __global__ void found(float* y, float* x, int* i) { y[threadIdx.x] = x[i[threadIdx.x]]; }
 extern "C" __global__ void swapped(int* y) { atomicCAS(y, atomicCAS(y, 0, 1), 2); }
+extern "C" __global__ void sparse(float* y, float* x, int n) {
+  float v = 0;
+  for (int k = 0; k < n; ++k) v += x[32 * threadIdx.x + 8 * k];
+  y[threadIdx.x] = v;
+}
+extern "C" __global__ void folded(int* y, int* x) {
+  __shared__ int s[2];
+  if (threadIdx.x < 2) s[threadIdx.x] = 0;
+  __syncthreads();
+  int v = x[threadIdx.x];
+  for (int k = 16; k; k /= 2) v += __shfl_down_sync(~0u, v, k);
+  if (threadIdx.x % 32 == 0) atomicAdd(s + blockIdx.x % 2 * (threadIdx.x / 64), v);
+  __syncthreads();
+  if (threadIdx.x < 2) y[blockIdx.x * 2 + threadIdx.x] = s[threadIdx.x];
+}
+extern "C" __global__ void turns(int* y, int* x) {
+  for (int k = 0; k < 4; ++k) {
+    if (threadIdx.x / 32 == k) y[k] = x[threadIdx.x];
+    __syncthreads();
+  }
+}
+extern "C" __global__ void apart(int* y, int* x, int odd) {
+  int v = x[threadIdx.x];
+  if (v & odd) y[threadIdx.x] = (v * 3 ^ 5) * (v - 7) ^ v * v;
+  else y[threadIdx.x] = (v * 7 ^ 9) * (v - 3) ^ v * v;
+}
 extern "C" __global__ void past(uint4* y, uint4* x, int streamed) {
   int i = blockIdx.x * 32 + threadIdx.x;
   uint4 v = x[i % 1024];
@@ -106,6 +133,36 @@ def test_atomics(program: Program) -> None:
     assert (found.requests, found.lanes, found.sectors) == (6, 192, 6)
 
 
+@pytest.mark.parametrize(("fetch", "sectors"), [(32, 64), (64, 64), (128, 128)])
+def test_sectors_that_come_together(program: Program, fetch: int, sectors: int) -> None:
+    """Of each line the first two of four."""
+    x = site(count(program, "sparse", 1, 32, np.zeros(32, "f4"), np.zeros(1024, "f4"), 2, fetch=fetch), "x")
+    assert (x.requests, x.l2_sectors, x.l2_accesses, x.dram_sectors) == (2, 64, 64, sectors)
+    y = count(program, "strided", 1, 64, np.zeros(64, "f4"), np.zeros(64 * 16, "f4"), 16, fetch=fetch)
+    assert site(y, "x").dram_sectors == 64 * min(2, fetch // SECTOR) and y.written_back == 8
+    assert site(y, "y", "write").l2_accesses == 4 and site(y, "y", "write").dram_sectors == 0
+
+
+def test_operations_of_warps_and_blocks(program: Program) -> None:
+    launch = count(program, "folded", 2, 128, np.zeros(4, "i4"), np.arange(128, dtype="i4"))
+    # a read, five shuffles, an atomic and two barriers; the first warp stores zeros, reads and writes as well
+    assert (launch.barriers, launch.operations) == (4, 2 * (4 * 9 + 3))
+    assert launch.chain == Chain(2 * 12, 0, 1, 1) and launch.longest_chain == Chain(12, 0, 1, 1)
+    assert launch.shared_atomics_of_one == 4
+    turns = count(program, "turns", 1, 128, np.zeros(4, "i4"), np.arange(128, dtype="i4"))
+    assert turns.operations == 4 * (2 + 4) and turns.chain == Chain(4 * 2 + 4, 0, 0, 4)  # one warp after the other
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="counts instructions of an x86-64")
+def test_instructions_of_lanes_that_part(tmp_path: Path) -> None:
+    traced = Program(SOURCE, tmp_path, traced=True)
+    x = np.arange(64, dtype="i4")
+    both, one = (count(traced, "apart", 1, 64, np.zeros(64, "i4"), x, odd) for odd in (1, 0))
+    assert one.instructions == 2 * one.chain.instructions and 6 <= one.chain.instructions <= 30
+    assert one.chain.instructions + 5 <= both.chain.instructions <= 2 * one.chain.instructions
+    assert count(traced, "apart", 2, 64, np.zeros(64, "i4"), x, 0).instructions == 2 * one.instructions
+
+
 def waits(launch: Launch) -> tuple[int, ...]:
     return launch.l2_waits, launch.dram_waits, launch.longest_l2_waits, launch.longest_dram_waits
 
@@ -127,6 +184,25 @@ def test_what_is_streamed_leaves_the_cache_first(program: Program) -> None:
         site(count(program, "past", 2048, 32, y, x, s, l1=0, l2=64 << 10), "x").dram_sectors for s in (0, 1)
     )
     assert streamed == 512 < kept
+
+
+def test_what_is_still_to_be_written(tmp_path: Path) -> None:
+    """It is the last launch's that computes; the one that ends the call is not listed."""
+    b = gs.Builder("written")
+    i, v = np.arange(5000) % 700 * 8, np.ones(5000, "f4")
+    b.output(
+        b.put(
+            b.zeros((5600,), "float32"),
+            b.input("i", i.shape, "int64"),
+            b.input("v", v.shape, "float32"),
+            reduction="add",
+        )
+    )
+    ((module, _),) = on_cpu([b], tmp_path)
+    with counted() as launches:
+        module(i, v)
+    assert not any(launch.keeps_a_record for launch in launches)
+    assert launches[-1].written_back >= 5600 * 4 // SECTOR and not any(launch.written_back for launch in launches[:-1])
 
 
 def test_a_graph_by_way_and_distribution(monkeypatch: pytest.MonkeyPatch) -> None:

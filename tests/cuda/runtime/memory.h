@@ -53,6 +53,8 @@ void copies_end_thread(Thread& t);
 // -- counters.cpp
 extern bool counting;
 void count(uintptr_t code, uintptr_t a, int size, int access, bool in_shared);
+void count_operation(int warp);  // of a warp's lanes with each other
+void count_barrier();            // of the block
 void count_launch_begins();
 void count_block_ends();
 void count_launch_ends();

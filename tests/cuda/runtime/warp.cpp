@@ -1,6 +1,6 @@
 // Barriers of blocks, and what the lanes of a warp do together.
 
-#include "runtime.h"
+#include "memory.h"
 
 #include <cstdio>
 #include <cstring>
@@ -36,6 +36,7 @@ static bool complete_barrier(Thread* running) {
   if (!alive) return false;
   ++state.epoch;
   state.arrived = 0;
+  if (counting) count_barrier();
   int warp_count = (state.threads + WARP - 1) / WARP, first = (int)draw(warp_count);
   for (int w = 0; w < warp_count; ++w) {
     Warp& warp = warps[(w + first) % warp_count];
@@ -146,6 +147,7 @@ static bool complete_lanes(Warp& warp, Thread& any, Thread* running) {
     const Wait& w = warp.threads[l].wait;
     if (w.kind != Wait::LANES || w.op != wait.op || w.mask != wait.mask || w.line != wait.line) return false;
   }
+  if (counting) count_operation(any.number / WARP);
   exchange(warp, group, wait.op);
   if (wait.op == SYNC) {  // everything before it, of all of them, is before everything after it
     uint32_t known[WARP] = {};
