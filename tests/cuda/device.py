@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import platform
 import re
 import shutil
 import subprocess
@@ -117,8 +118,9 @@ def compile_kernels(source: Path, to: Path, arch: str, *, checked: bool = True, 
     Args:
         arch: ``sm_90``, ...: what ``__CUDA_ARCH__`` says.
         checked: accesses are checked and counted; else they only run, some ten times as fast.
-        traced: instructions are counted.  Of an x86-64 alone, whose number stands for that of the GPU.
+        traced: instructions are counted, as those of an x86-64; elsewhere there are none.
     """
+    traced = traced and platform.machine() == "x86_64"
     unit = to.with_suffix(".o")
     how = [*_options(arch, checked, traced), f"-I{_precompiled(arch, checked, traced)}", "-include", _HEADER.name]
     if traced:
