@@ -21,17 +21,34 @@ CellBody: TypeAlias = Callable[[list[Expr]], Stmt]
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """What is done with a unit of a box so many units earlier, where that pays.
+
+    Attributes:
+        distance: in units, between that and the unit's cells.
+        condition: whether it pays; None where that is known.
+        body: the first cell of a unit -> what is done.
+    """
+
+    distance: int
+    condition: Expr | None
+    body: CellBody
+
+
+@dataclass(frozen=True, slots=True)
 class Share:
     """One thread's share of a box: what to do at a cell, and what surrounds the loops.
 
     Attributes:
         vector: (lanes, what to do at so many neighbours along the last axis at once, by the coordinates of the first); None where
             it is left to LLVM of what it makes vectors.
+        ahead: what to do ahead of each unit; None for nothing.
     """
 
     cell: CellBody
     around: Callable[[Stmt], Stmt] = field(default=lambda loops: loops)
     vector: tuple[int, CellBody] | None = None
+    ahead: Ahead | None = None
 
 
 def shared_range(
@@ -121,18 +138,29 @@ def over_box(
 
     def body(lo: Expr, hi: Expr) -> Stmt:
         share = make_share()
-        return share.around(T.for_range(lo, hi, lambda u: units.loops(u, share), units.name))
+
+        def unit(u: Expr) -> Stmt:
+            ahead = share.ahead
+            if ahead is None or units.begin is None:
+                return units.loops(u, share)
+            later = T.kept("ahead", units.begin(T.minimum(u + ahead.distance, hi - 1)), ahead.body)
+            return T.seq(T.if_(ahead.condition, later), units.loops(u, share))
+
+        if share.ahead is None:
+            return share.around(T.for_range(lo, hi, unit, units.name))
+        return share.around(T.for_(hi - lo, lambda k: unit(lo + k), units.name, one_copy=True))
 
     return shared_range(ctx, units.extent, product(shape) * max(cost, 1) // lanes, body, large=large, nest=nest)
 
 
 @dataclass(frozen=True, slots=True)
 class _Units:
-    """How a box is cut: how many units there are, a name for their loop, and (unit, share) -> loops over its cells."""
+    """How a box is cut: how many units, a name for their loop, (unit, share) -> loops over its cells, unit -> its first cell."""
 
     extent: Dim
     name: str
     loops: Callable[[Expr, Share], Stmt]
+    begin: Callable[[Expr], list[Expr]] | None = None
 
 
 def _units(ctx: Context, shape: Sequence[Dim], apart: int | None, first: int) -> _Units:
@@ -159,7 +187,8 @@ def _units(ctx: Context, shape: Sequence[Dim], apart: int | None, first: int) ->
 
         return T.kept("at", unravel(T.opaque(r) if hide else r, outer, ctx.sizes), loops)
 
-    return _Units(product(outer), "row", row)
+    zeros = [T.const(0) for _ in inner]
+    return _Units(product(outer), "row", row, lambda r: [*unravel(r, outer, ctx.sizes), *zeros])
 
 
 def _blocks(ctx: Context, outer: list[Dim], inner: list[Dim], block: int, hide: bool) -> _Units:
@@ -180,10 +209,13 @@ def _blocks(ctx: Context, outer: list[Dim], inner: list[Dim], block: int, hide: 
             lanes, several = share.vector
             return in_vectors(begin, end, lanes, lambda i: several([*row, i]), of, "c")
 
-        *row, k = unravel(u, cut, ctx.sizes)
-        return T.kept("at", [*row, k * block], cells)
+        return T.kept("at", begins(u), cells)
 
-    return _Units(product(cut), "block", unit)
+    def begins(u: Expr) -> list[Expr]:
+        *row, k = unravel(u, cut, ctx.sizes)
+        return [*row, k * block]
+
+    return _Units(product(cut), "block", unit, lambda u: [*begins(u), *(T.const(0) for _ in rest)])
 
 
 def _hidden(cells: Dim, apart: int | None) -> bool:

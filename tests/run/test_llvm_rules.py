@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.bench.workload import numpy_dtype
 from gscompile.ir import tir as T
 from gscompile.schedules import Rule
 from gscompile.schedules.llvm.elements import PackedColumns
@@ -412,3 +413,32 @@ def test_elements_in_order_on_a_cpu_whose_gathers_are_slow(shape: tuple[int, ...
                 with pytest.raises(IndexError):
                     m(data, some)
                 some[-1] = 0
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "bfloat16"])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_what_is_computed_of_rows_from_memory(dtype: str, symbolic: bool) -> None:
+    """Their rows are prefetched; those of a small table of a symbolic size are not."""
+    rows, width, count = 260_000, 37, 700
+    b = gs.Builder("net")
+    x = b.input("x", ("n", "w") if symbolic else (rows, width), dtype)
+    i, k = (
+        b.input("i", ("m",) if symbolic else (count,), "int64"),
+        b.input("k", ("n",) if symbolic else (rows,), "int64"),
+    )
+    b.output(b.take(x, b.take(k, i)) * 2 + 1)
+    module = b.build("llvm")
+    assert "gs_prefetch_row" in module.source("tir")
+    rng = np.random.default_rng(2)
+    for n, m in [(rows, count), (100, 40), (1, 1), (5, 0), (0, 0)] if symbolic else [(rows, count)]:
+        data = rng.integers(-9, 9, (n, width)).astype(numpy_dtype(dtype))
+        table, index = rng.integers(-n, max(n, 1), n), rng.integers(-n, max(n, 1), m)
+        two, one = np.array([2, 1], numpy_dtype(dtype))
+        expected = data[table[index]] * two + one
+        np.testing.assert_array_equal(module(x=data, i=index, k=table), expected)
+        if m:
+            for name, place in (("i", -1), ("k", index[-1])):
+                bad = {"i": index.copy(), "k": table.copy()}
+                bad[name][place] = n
+                with pytest.raises(IndexError):
+                    module(x=data, **bad)
