@@ -9,7 +9,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.llvm.ahead import Pair, far_bytes, known_bytes, place_in, rows_ahead, scattered
+from gscompile.schedules.llvm.ahead import UNKNOWN_BYTES, Pair, far_bytes, known_bytes, place_in, rows_ahead, scattered
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.choices import COPIED_AHEAD
 from gscompile.schedules.llvm.index_vectors import PickedByVectors, index_vectors
@@ -64,35 +64,31 @@ def rows_ahead_of(nest: MapNest, ctx: Context, apart: int | None) -> Ahead | Non
     width = nest.shape[-1] if len(nest.shape) > 1 else 1
     if apart is None or (isinstance(width, int) and width < apart):
         return None  # vectors go across rows
-    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-    numbers = [k for k, (buf, at) in enumerate(T.all_loads(nest.safe(c))) if chosen_row(buf, at, c[-1], ctx)]
-    if not numbers:
+    c, far = [T.var(f"c{k}") for k in range(len(nest.shape))], far_bytes(ctx.target)
+    found = [(buf, at) for buf, at in unconditional(nest, c) if chosen_row(at) and T.same_expr(at[-1], c[-1])]
+    tables = [buf for buf, _ in found if known_bytes(buf) >= far]
+    if not tables:
         return None
-    loads = T.all_loads(nest.safe(c))
-    far = far_bytes(ctx.target)
 
     def prefetch(first: list[Expr]) -> Stmt:
-        found = T.all_loads(nest.safe(first))
-        return T.seq(*(row(*found[k]) for k in numbers))
+        rows = [(buf, at) for buf, at in unconditional(nest, first) if chosen_row(at) and any(map(buf.same_as, tables))]
+        return T.seq(*(prefetch_row(T.address_of(buf, *at), ctx.sizes(width) * T.itemsize(buf)) for buf, at in rows))
 
-    def row(buf: Buffer, at: list[Expr]) -> Stmt:
-        return prefetch_row(T.address_of(buf, *at), ctx.sizes(width) * T.itemsize(buf))
-
-    tables = [loads[k][0] for k in numbers]
-    known = any(
-        T.constant_value(T.size_of(buf)) is not None for buf in tables
-    )  # those that are known to be small are left out
-    distance = int(
-        rows_ahead(ctx, COPIED_AHEAD, "copied rows", width * nest.dtype.itemsize, [*map(known_bytes, tables)])
-    )
+    row_bytes, table_bytes = width * nest.dtype.itemsize, [known_bytes(buf) for buf in tables]
+    distance = int(rows_ahead(ctx, COPIED_AHEAD, "copied rows", row_bytes, table_bytes))
+    known = any(n < UNKNOWN_BYTES for n in table_bytes)  # and large
     large = None if known else T.any_of(T.size_of(buf) >= far for buf in tables)
     return Ahead(distance, large, prefetch) if distance else None
 
 
-def chosen_row(buf: Buffer, at: list[Expr], column: Expr, ctx: Context) -> bool:
-    """Whether a load is of a row that an index chooses, out of a tensor that may be in memory."""
-    chosen = any(T.loads_of(x) for x in at[:-1]) and not T.loads_of(at[-1])
-    return chosen and known_bytes(buf) >= far_bytes(ctx.target) and T.constant_value(at[-1] - column) == 0
+def unconditional(nest: MapNest, c: list[Expr]) -> list[tuple[Buffer, list[Expr]]]:
+    """What a cell loads under no condition, so that its place can be computed for any cell: not all parts of a ``concat``."""
+    return [(buf, at) for condition, buf, at in T.reads(nest.safe(c)) if condition is None]
+
+
+def chosen_row(at: list[Expr]) -> bool:
+    """Whether a load is of a row that an index chooses."""
+    return any(T.loads_of(x) for x in at[:-1]) and not T.loads_of(at[-1])
 
 
 def unless_in_order(nest: MapNest, ctx: Context, gathered: Callable[[], Stmt], one_by_one: Callable[[], Stmt]) -> Stmt:
@@ -102,7 +98,9 @@ def unless_in_order(nest: MapNest, ctx: Context, gathered: Callable[[], Stmt], o
     anywhere, but takes longer for them: 24 million sorted float32 of 240 MB 20.3 ms, one by one 13.4.
     """
     c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-    picked = [buf for buf, at in nest.loads(c) if picks_elements(buf, at) and T.itemsize(buf) >= LEAST_GATHERED]
+    picked = [
+        buf for buf, at in unconditional(nest, c) if picks_elements(buf, at) and T.itemsize(buf) >= LEAST_GATHERED
+    ]
     slow = ctx.target.arch.startswith("znver") and ctx.target.vector_bytes > AVX2_BYTES
     cells = product(nest.shape)
     far = far_bytes(ctx.target)
@@ -111,7 +109,7 @@ def unless_in_order(nest: MapNest, ctx: Context, gathered: Callable[[], Stmt], o
     step = T.quotient(ctx.sizes(cells), T.const(RUN_SAMPLES + 1))
 
     def place(number: Expr) -> Expr:
-        found = nest.loads(unravel(number, nest.shape, ctx.sizes))
+        found = unconditional(nest, unravel(number, nest.shape, ctx.sizes))
         return next(place_in(buf, at) for buf, at in found if buf.same_as(picked[0]))
 
     def look(at: Expr, pair: Pair) -> Stmt:

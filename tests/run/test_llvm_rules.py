@@ -442,3 +442,17 @@ def test_what_is_computed_of_rows_from_memory(dtype: str, symbolic: bool) -> Non
                 bad[name][place] = n
                 with pytest.raises(IndexError):
                     module(x=data, **bad)
+
+
+@pytest.mark.parametrize("shape", [(600_000, 12), (6_000_000,)], ids=str)
+def test_an_index_is_not_read_where_no_cell_uses_it(shape: tuple[int, ...]) -> None:
+    """Of a part of a result: not for prefetches, nor to see how its elements come."""
+    b = gs.Builder("net")
+    x, i, y = (
+        b.input("x", shape, "float32"),
+        b.input("i", (40,), "int64"),
+        b.input("y", (50_000, *shape[1:]), "float32"),
+    )
+    b.output(b.concat([b.take(x, i) * 2, y], 0))
+    source = b.build({"kind": "llvm", "mcpu": "znver4"}).source("tir")
+    assert "gs_prefetch_row" not in source and "where0" not in source
