@@ -6,7 +6,6 @@ come by way of an index, they are prefetched.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -23,6 +22,7 @@ from gscompile.schedules.llvm.choices import CHAINS, FOLDED_AHEAD, REGISTERS
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
     MIN_COLUMNS,
+    NARROW_TABLE_BYTES,
     PREFETCHED_TENSORS,
     RUN_SAMPLES,
     WIDE_ACCUMULATOR_REGISTERS,
@@ -74,18 +74,24 @@ class Folds:
         if not nest.shape:
             return chains(nest, [[]])
         # Of several accumulators, the code for many chains is long and takes long to compile.
-        width = max(ctx.choose(CHAINS) // len(nest.initial) ** 2, 1) if same_ranges(nest) else 1
+        alike = same_ranges(nest)
+        width = max(ctx.choose(CHAINS) // len(nest.initial) ** 2, 1) if alike else 1
+        gathered = gathered_rows(nest, ctx.target, NARROW_TABLE_BYTES) if alike and width > 1 else []
+        ahead = folded_ahead(nest, ctx, gathered, width) if gathered else 0
 
         def tile(first: list[Expr], count: Expr, later: Later, far: Condition) -> Stmt:
+            prefetch = Prefetch(nest, gathered, first, later, count, ahead, far) if gathered else None
+
             def cell(k: Expr | int) -> list[Expr]:
                 return [*first[:-1], first[-1] + k]
 
             n = T.constant_value(count)
             if n is None:
                 return T.for_(count, lambda k: chains(nest, [cell(k)]), "c")
-            return chains(nest, [cell(k) for k in range(n)])
+            return chains(nest, [cell(k) for k in range(n)], prefetch)
 
-        return tiled(nest, ctx, width, tile)
+        stmt = tiled(nest, ctx, width, tile, gathered)
+        return with_kernels(stmt) if gathered else stmt
 
 
 def tile_width(nest: ReduceNest, ctx: Context) -> int:
@@ -247,8 +253,12 @@ def reads(nest: ReduceNest, c: list[Expr], r: list[Expr]) -> list[Read]:
     return [load for value in steps for load in T.reads(value)]
 
 
-def gathered_rows(nest: ReduceNest, target: Target) -> list[int]:
-    """Which of the :func:`reads` of a step are rows that an index chooses, out of tensors too large for a core's caches."""
+def gathered_rows(nest: ReduceNest, target: Target, least: int = 0) -> list[int]:
+    """Which of the :func:`reads` of a step are rows that an index chooses, out of tensors too large for a core's caches.
+
+    Args:
+        least: bytes that such a tensor is known to have; 0: it may be any size.
+    """
     c = [T.var(f"c{k}") for k in range(len(nest.shape))]
     r = [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
     beside = reads(nest, [*c[:-1], c[-1] + 1], r)
@@ -261,7 +271,7 @@ def gathered_rows(nest: ReduceNest, target: Target) -> list[int]:
             any(T.loads_of(x) for x in at[:-1])
             and all(T.same_expr(x, y) for x, y in zip(at[:-1], other[:-1], strict=True))
             and T.constant_value(other[-1] - at[-1]) == 1
-            and (None in extents or math.prod(n for n in extents if n) * T.itemsize(buf) > resident_bytes(target))
+            and (known_bytes(buf) > max(resident_bytes(target), least) and not (least and None in extents))
             and not any(T.same_expr(T.address_of(buf, *at), T.address_of(buf, *x)) for x in seen)
         ):
             found.append(k)
@@ -378,7 +388,7 @@ def _quotient(a: int, b: Expr) -> tuple[Expr, Expr]:
     return T.quotient(T.const(a), some), T.remainder(T.const(a), some)
 
 
-def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
+def chains(nest: ReduceNest, cells: list[list[Expr]], prefetch: Prefetch | None = None) -> Stmt:
     """The folds of some cells that all have the same ranges, in turns: each step waits for the one before it in its fold.
 
     LLVM vectorises folds of integers, which it may reorder, along the runs.  Those of floats it may not reorder, and would
@@ -395,9 +405,12 @@ def chains(nest: ReduceNest, cells: list[list[Expr]]) -> Stmt:
 
     folds = list(zip(acc, cells, strict=True))
 
+    def steps(r: list[Expr]) -> Stmt:
+        return T.seq(*(step(a, c, r) for a, c in folds))
+
     return T.seq(
         *(T.allocate(b) for a in acc for b in a),
         *(T.store(b, [zero], v) for a in acc for b, (_, v) in zip(a, nest.initial, strict=True)),
-        over_reduced(nest, cells[0], lambda r: T.seq(*(step(a, c, r) for a, c in folds))),
+        prefetch.loops(steps) if prefetch else over_reduced(nest, cells[0], steps),
         *(T.store(nest.out, storage(c), nest.finish([T.load(b, zero) for b in a], c)) for a, c in folds),
     )

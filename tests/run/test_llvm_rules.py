@@ -456,3 +456,23 @@ def test_an_index_is_not_read_where_no_cell_uses_it(shape: tuple[int, ...]) -> N
     b.output(b.concat([b.take(x, i) * 2, y], 0))
     source = b.build({"kind": "llvm", "mcpu": "znver4"}).source("tir")
     assert "gs_prefetch_row" not in source and "where0" not in source
+
+
+@pytest.mark.parametrize(("rows", "length"), [(120_000, 9), (120_000, 1), (120_000, 40), (3000, 9)])
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_bags_of_few_columns(rows: int, length: int, width: int) -> None:
+    """Rows of large tables are prefetched, tiles ahead where bags are short."""
+    b = gs.Builder("net")
+    x, i = b.input("x", (rows, width), "float64"), b.input("i", (333, length), "int32")
+    b.output(b.sum(b.take(x, i), 1))
+    module = b.build("llvm")
+    large = rows * width * 8 > 1 << 20
+    assert ("gs_prefetch_row" in module.source("tir")) == large
+    rng = np.random.default_rng(3)
+    data = rng.integers(-9, 9, (rows, width)).astype("float64")
+    for index in (rng.integers(-rows, rows, (333, length)), np.sort(rng.integers(0, rows, (333, length)).ravel())):
+        index = index.reshape(333, length).astype("int32")
+        np.testing.assert_array_equal(module(data, index), data[index].sum(1))
+        index[-1, -1] = rows
+        with pytest.raises(IndexError):
+            module(data, index)
