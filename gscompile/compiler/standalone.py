@@ -35,7 +35,7 @@ def standalone(func: PrimFunc, target: Target) -> Stmt:
     if not target.by_driver:
         func = T.for_llvm(_with_opaque_counters(func))
     with target.tvm:
-        lowered = tvm.ir.transform.Sequential(T.cpu_passes())(tvm.IRModule({"main": func}))["main"]
+        lowered = tvm.ir.transform.Sequential(T.cpu_passes(simplify=True))(tvm.IRModule({"main": func}))["main"]
     return _hidden(lowered.body, target)
 
 

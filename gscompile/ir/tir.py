@@ -797,9 +797,15 @@ def unit_module(funcs: Mapping[str, PrimFunc]) -> Any:
     return module({first[0]: first[1].with_body(import_llvm(_NO_HALVES, first[1].body)), **dict(rest)})
 
 
-def cpu_passes() -> list[Any]:
-    """What lowers the body of a function for llvm.  None of it simplifies statements: LLVM does, in less time."""
+def cpu_passes(simplify: bool = False) -> list[Any]:
+    """What lowers the body of a function for llvm.
+
+    Args:
+        simplify: statements, too.  LLVM does it in less time, but TVM's default pipeline fails where a value is bound in two
+            places, of which two ranges are known.
+    """
     return [
+        *([s_tir.transform.StmtSimplify()] if simplify else []),
         tirx.transform.FlattenBuffer(),
         tirx.transform.NarrowDataType(32),
         tirx.transform.VectorizeLoop(True),
