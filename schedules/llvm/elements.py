@@ -103,8 +103,7 @@ class _PickedRows:
             return cells.around(T.for_range(first, end, lambda r: T.kept("row", [r], row), "row"))
 
         parts = self.ctx.sizes(self.parts)
-        blocks = T.quotient(self.ctx.sizes(self.nest.shape[-1]) + (self.together - 1), T.const(self.together))
-        each = T.quotient(blocks + (parts - 1), parts)
+        each = T.quotient(self.blocks + (parts - 1), parts)
         ends = [T.quotient(lo, parts), T.quotient(hi + (parts - 1), parts)]
         return T.kept(["parts", "each", "first", "end"], [parts, each, *ends], rows)
 
@@ -113,26 +112,29 @@ class _PickedRows:
         """Picks of a block."""
         return int(self.ctx.choose(PICKED_TOGETHER))
 
+    @property
+    def blocks(self) -> Expr:
+        """Of a whole row."""
+        return T.quotient(self.ctx.sizes(self.nest.shape[-1]) + (self.together - 1), T.const(self.together))
+
     def row(self, cells: Share, r: Expr, first: Expr, each: Expr) -> Stmt:
         """The blocks ``[first, first + each)`` of a row, as far as there are any."""
         outer, picks = self.nest.shape[:-1], self.ctx.sizes(self.nest.shape[-1])
         c = unravel(r, outer, self.ctx.sizes)
         later = unravel(T.minimum(r + 1, self.ctx.sizes(product(outer)) - 1), outer, self.ctx.sizes)
         there, at = self.nest.loads([*later, T.const(0)])[self.number]
-        together = self.together
-        blocks = T.quotient(picks + (together - 1), T.const(together))
 
         def block(p: Expr) -> Stmt:
-            begin = p * together
+            begin = p * self.together
             line = T.address_of(there, *at[:-1], p * self.lines * self.per_line)
-            end = T.minimum(begin + together, picks)
+            end = T.minimum(begin + self.together, picks)
             loop = T.for_range(begin, end, lambda i: cells.cell([*c, i]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
         def each_block(k: Expr) -> Stmt:
             return T.kept("p", [first + k], lambda p: block(p[0]))
 
-        return T.for_(T.minimum(each, blocks - first), each_block, "block", one_copy=True)
+        return T.for_(T.minimum(each, self.blocks - first), each_block, "block", one_copy=True)
 
 
 def picked_row(nest: MapNest) -> int | None:

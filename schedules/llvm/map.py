@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import product
@@ -46,11 +45,21 @@ class Rows:
             apart = WIDE_VECTOR_CELLS if nest.dtype.itemsize >= VECTOR_LANE_BYTES else VECTOR_CELLS
         lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if of_neighbours(nest) else 1
         ahead = rows_ahead_of(nest, ctx, apart)
-        share = lambda: replace(map_share(nest), ahead=ahead)  # noqa: E731
+        share = lambda: map_share(nest)  # noqa: E731
         first = first_cells(nest)
 
         def box(apart: int | None) -> Stmt:
-            return over_box(ctx, nest.shape, nest.cost, share, apart=apart, first=first, lanes=lanes, nest=nest.name)
+            return over_box(
+                ctx,
+                nest.shape,
+                nest.cost,
+                share,
+                apart=apart,
+                first=first,
+                lanes=lanes,
+                nest=nest.name,
+                ahead=ahead,
+            )
 
         stmt = unless_in_order(nest, ctx, lambda: box(apart), lambda: box(1))
         return with_check(nest, stmt if ahead is None else with_kernels(stmt))

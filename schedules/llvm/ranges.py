@@ -42,13 +42,11 @@ class Share:
     Attributes:
         vector: (lanes, what to do at so many neighbours along the last axis at once, by the coordinates of the first); None where
             it is left to LLVM of what it makes vectors.
-        ahead: what to do ahead of each unit; None for nothing.
     """
 
     cell: CellBody
     around: Callable[[Stmt], Stmt] = field(default=lambda loops: loops)
     vector: tuple[int, CellBody] | None = None
-    ahead: Ahead | None = None
 
 
 def shared_range(
@@ -115,6 +113,7 @@ def over_box(
     first: int = 0,
     lanes: int = 1,
     nest: str = "",
+    ahead: Ahead | None = None,
 ) -> Stmt:
     """A statement for every cell of a box that is not empty, in parallel.
 
@@ -130,6 +129,7 @@ def over_box(
         first: so many cells of a row have a loop of their own, a row being one axis.
         lanes: cells that one operation computes.
         nest: :func:`shared`'s.
+        ahead: what is done ahead of each unit, which then has one copy of its loops.
     """
     if not shape:
         alone = make_share()
@@ -138,17 +138,15 @@ def over_box(
 
     def body(lo: Expr, hi: Expr) -> Stmt:
         share = make_share()
+        if ahead is None:
+            return share.around(T.for_range(lo, hi, lambda u: units.loops(u, share), units.name))
 
-        def unit(u: Expr) -> Stmt:
-            ahead = share.ahead
-            if ahead is None or units.begin is None:
-                return units.loops(u, share)
+        def unit(k: Expr) -> Stmt:
+            u = lo + k
             later = T.kept("ahead", units.begin(T.minimum(u + ahead.distance, hi - 1)), ahead.body)
             return T.seq(T.if_(ahead.condition, later), units.loops(u, share))
 
-        if share.ahead is None:
-            return share.around(T.for_range(lo, hi, unit, units.name))
-        return share.around(T.for_(hi - lo, lambda k: unit(lo + k), units.name, one_copy=True))
+        return share.around(T.for_(hi - lo, unit, units.name, one_copy=True))
 
     return shared_range(ctx, units.extent, product(shape) * max(cost, 1) // lanes, body, large=large, nest=nest)
 
@@ -160,14 +158,14 @@ class _Units:
     extent: Dim
     name: str
     loops: Callable[[Expr, Share], Stmt]
-    begin: Callable[[Expr], list[Expr]] | None = None
+    begin: Callable[[Expr], list[Expr]]
 
 
 def _units(ctx: Context, shape: Sequence[Dim], apart: int | None, first: int) -> _Units:
     split = len(shape) - 1  # axes [split, rank) are the inner loops
     if split == 0:
         hide = _hidden(1, apart)
-        return _Units(shape[0], "c0", lambda i, share: share.cell([T.opaque(i) if hide else i]))
+        return _Units(shape[0], "c0", lambda i, share: share.cell([T.opaque(i) if hide else i]), lambda i: [i])
     while split > 1 and _small(shape[split:], ctx.choose(INNER)):
         split -= 1
     outer, inner = list(shape[:split]), list(shape[split:])

@@ -16,7 +16,7 @@ from gscompile.ir.nests import Nest, ReduceNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.folds import accumulators, fold_step
-from gscompile.schedules.llvm.ahead import Pair, known_bytes, place_in, rows_ahead, scattered
+from gscompile.schedules.llvm.ahead import UNKNOWN_BYTES, Pair, known_bytes, place_in, rows_ahead, scattered
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import CHAINS, FOLDED_AHEAD, REGISTERS
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
@@ -257,7 +257,7 @@ def gathered_rows(nest: ReduceNest, target: Target, least: int = 0) -> list[int]
     """Which of the :func:`reads` of a step are rows that an index chooses, out of tensors too large for a core's caches.
 
     Args:
-        least: bytes that such a tensor is known to have; 0: it may be any size.
+        least: bytes that such a tensor is known to have; 0 where its size need not be known.
     """
     c = [T.var(f"c{k}") for k in range(len(nest.shape))]
     r = [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
@@ -266,12 +266,11 @@ def gathered_rows(nest: ReduceNest, target: Target, least: int = 0) -> list[int]
     seen: list[list[Expr]] = []
     for k, (_, buf, at) in enumerate(reads(nest, c, r)):
         other = beside[k][2]
-        extents = [T.constant_value(d) for d in T.extents(buf)]
         if (
             any(T.loads_of(x) for x in at[:-1])
             and all(T.same_expr(x, y) for x, y in zip(at[:-1], other[:-1], strict=True))
             and T.constant_value(other[-1] - at[-1]) == 1
-            and (known_bytes(buf) > max(resident_bytes(target), least) and not (least and None in extents))
+            and (least < known_bytes(buf) < UNKNOWN_BYTES if least else known_bytes(buf) > resident_bytes(target))
             and not any(T.same_expr(T.address_of(buf, *at), T.address_of(buf, *x)) for x in seen)
         ):
             found.append(k)
