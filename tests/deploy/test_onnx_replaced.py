@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.onnx.partition import partition
-from gscompile.onnx.rewrite import _outlined, _remaining
-from gscompile.onnx.survey import Survey, uses_of
 from tests.deploy.onnx_sessions import Pair, model, onnx, onnx_models, session
 
 
@@ -239,6 +236,10 @@ def drawn(rng: random.Random) -> Any:
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_drawn_models(seed: int) -> None:
     """What groups read, other nodes give before, and nobody's results are lost."""
+    from gscompile.onnx.partition import partition  # here: they need onnx
+    from gscompile.onnx.rewrite import _outlined, _remaining
+    from gscompile.onnx.survey import Survey, uses_of
+
     rng = random.Random(seed)
     grouped = 0
     for _ in range(40):

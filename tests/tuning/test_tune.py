@@ -250,6 +250,7 @@ def test_candidates_that_are_wrong_or_crash_or_hang(monkeypatch: pytest.MonkeyPa
 
 
 def test_mistakes(tmp_path: Path) -> None:
+    pytest.importorskip("optuna", reason=needs_optuna)  # the default search
     with pytest.raises(gs.ArgumentError, match="needs a number for"):
         gs.tune(graphs.symbolic())
     with pytest.raises(gs.ArgumentError, match="no distribution 'normal'"):
