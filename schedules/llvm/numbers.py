@@ -263,6 +263,9 @@ float32 7.9 -> 6.4; into 1,000: 6.7 -> 3.1, 5.8 -> 3.4, 6.9 -> 5.0, 9 -> 11.  Th
 RUN_SAMPLES = 16
 """Points that are looked at to find out whether neighbours are alike, or points are sorted."""
 
+SAMPLED_POINTS = 4096
+"""Points from which a sample costs little beside them, where a loop over points has no other use for one: 50 ns."""
+
 LEAST_RUNS = 15
 """How many of these must be, for runs to pay: where a run ends, a branch is mispredicted.
 

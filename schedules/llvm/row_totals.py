@@ -1,8 +1,7 @@
 """Where the rows of a scatter are combined, and how a point is added to its row.
 
 Totals are the output itself, scratch of a wider dtype, or a chunk's accumulator.  Where few points come to many rows, wider
-totals are made of a row when its first point comes.  A row that fits registers stays there while points that follow each other
-go to it.
+totals are made of a row when its first point comes.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ from gscompile.schedules.llvm.numbers import (
     RUN_SAMPLES,
     resident_bytes,
 )
+from gscompile.schedules.llvm.row_runs import RowRun, in_runs
 from gscompile.schedules.llvm.staged import RowScatter
 from gscompile.schedules.loops import assumed, by_number, nested, ravel
 
@@ -164,22 +164,18 @@ class RowTotals:
 
     def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
         """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, nearly all have their successor's row."""
-        s, zero = self.scatter, T.const(0)
-        if not self.scatter.in_registers:
+        s = self.scatter
+        if not s.in_registers:
             return body(False)
         if (given := s.ctx.choose(RUNS)) != RUNS.default:
             return body(given == "yes")
         points = s.ctx.sizes(s.points)
-        equal, step = T.buffer("equal", [1], "int64", align=8), T.quotient(points, T.const(RUN_SAMPLES + 1))
 
-        def look(k: Expr) -> Stmt:
-            count = T.store(equal, [zero], T.load(equal, zero) + 1)
-            return s.compared(k * step, k * step + 1, lambda rows: T.if_(rows[0] == rows[1], count))
+        def alike(p: Expr, then: Stmt) -> Stmt:
+            return s.compared(p, p + 1, lambda rows: T.if_(rows[0] == rows[1], then))
 
-        looks = T.if_(step > 0, T.for_(T.const(RUN_SAMPLES), look, "k", one_copy=True))
         large = points * (INDEX_BYTES * len(s.leading) + s.width * s.acc.itemsize) >= LARGE_BYTES
-        least = T.select(large, T.const(LEAST_LARGE_RUNS), T.const(LEAST_RUNS))
-        return T.seq(T.allocate(equal), T.store(equal, [zero], zero), looks, body(T.load(equal, zero) >= least))
+        return in_runs(points, alike, T.select(large, T.const(LEAST_LARGE_RUNS), T.const(LEAST_RUNS)), body)
 
     def scattered(self, first: Expr, last: Expr, body: Callable[[Condition], Stmt]) -> Stmt:
         """``body(condition)``: whether some points go, or read, far from where their successor does; see :func:`scattered`.
@@ -203,37 +199,16 @@ class RowTotals:
         return first_of([(runs, lambda: self.in_runs(loop)), (True, lambda: loop(self.add_at))])
 
     def in_runs(self, loop: Callable[[Adding], Stmt]) -> Stmt:
-        """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, short rows staying in registers.
-
-        Where points that follow each other go to the same row, an addition to memory waits for the store before it.
-        """
-        s, width = self.scatter, self.scatter.width
-        if not self.scatter.in_registers:
+        """``loop(add)``, where ``add(p, lead)`` does what :meth:`add_at` does, short rows staying in registers."""
+        s = self.scatter
+        if not s.in_registers:
             return loop(self.add_at)
-        axes = range(len(s.leading))
-        # the row that run holds, if the first coordinate is not negative
-        here = T.buffer("here", [len(s.leading)], "int64", align=8)
-        run = T.buffer("run", [s.ctx.sizes(width)], s.acc.tir, align=64)
-
-        def each(body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
-            return nested("w", s.window, lambda w: body(ravel(w, s.nest.window, s.ctx.sizes), w))
-
-        def cell(w: list[Expr]) -> list[Expr]:
-            return [*self.chunk, *(T.load(here, T.const(k)) for k in axes), *w]
-
-        def store() -> Stmt:
-            kept = each(lambda at, w: T.store(self.totals, cell(w), T.load(run, at)))
-            return T.if_(T.load(here, T.const(0)) >= 0, kept)
+        run = RowRun.of(self.totals, s.acc, len(s.leading), s.ctx, s.nest.window, s.window, self.chunk)
 
         def add(p: Expr, lead: list[Expr]) -> Stmt:
-            changed = T.any_of(T.load(here, T.const(k)) != lead[k] for k in axes)
-            moved = (T.store(here, [T.const(k)], lead[k]) for k in axes)
-            loaded = each(lambda at, w: T.store(run, [at], T.load(self.totals, *cell(w))))
-            added = each(lambda at, w: T.store(run, [at], s.combine(T.load(run, at), s.source(p, w))))
-            return T.seq(T.if_(changed, T.seq(store(), *moved, self.touch(lead), loaded)), added)
+            return run.add(lead, lambda old, w: s.combine(old, s.source(p, w)), self.touch(lead))
 
-        nowhere = (T.store(here, [T.const(k)], T.const(-1)) for k in axes)
-        return T.seq(T.allocate(here), T.allocate(run), *nowhere, loop(add), store())
+        return run.around(loop(add))
 
     @property
     def row_bytes(self) -> Expr:

@@ -195,3 +195,41 @@ def test_the_largest_of_16_bits_as_it_is(reduction: str, dtype: str) -> None:
     assert np.signbit(got[0, :2]).tolist() == [True, False] and np.isnan(got[0, 2]) and np.isnan(got[2, 0])
     assert_same(got[1], pick(src[2], src[3]).astype("float32"))
     assert_same(got[4:], x[4:].astype("float32"))
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "reduction"), [("float32", "min"), ("float32", "add"), ("float16", "add"), ("float64", "mul")]
+)
+def test_runs_of_single_elements_along_an_axis(dtype: str, reduction: str, symbolic: bool) -> None:
+    """In rows that are all of runs, and where only the first row is, by which the way is chosen."""
+    shape, points = (11, 2, 20), 300
+    b = gs.Builder("along")
+    sizes = ("n", 2, "k") if symbolic else shape
+    x = b.input("x", sizes, dtype)
+    i = b.input("i", (*sizes[:2], "m" if symbolic else points), "int64")
+    src = b.input("src", (*sizes[:2], "m" if symbolic else points), dtype)
+    b.output(b.scatter(x, i, src, dim=-1, reduction=reduction))
+    m = b.build("llvm")
+    assert m.stats.kernels[-1][1] == "owner-computes"
+    data, values = whole(shape, dtype), whole((*shape[:2], points), dtype)
+    if reduction == "mul":
+        values = np.where(values < 0, -1, 1).astype(dtype)
+    for row in orders(shape[-1], points).values():
+        index = np.broadcast_to(row, values.shape).copy()
+        index[shape[0] // 2 :] = np.random.default_rng(2).permuted(index[shape[0] // 2 :], axis=-1)
+        want = data.astype(np.float64)
+        a, c, _ = np.indices(index.shape)
+        UFUNC[reduction].at(want, (a, c, index), values.astype(np.float64))
+        for threads in (1, 2, 5):
+            gs.set_num_threads(threads)
+            assert_same(m(data, index, values), want.astype(dtype))
+        bad = index.copy()
+        bad[7, 1, 5] = shape[-1]
+        with pytest.raises(gs.BoundsError, match="7, 1, 5"):
+            m(data, bad, values)
+    if symbolic:
+        for empty in ((0, 2, 20, points), (11, 2, 20, 0), (11, 2, 0, 0)):
+            n, _, k, p = empty
+            args = (np.ones((n, 2, k), dtype), np.zeros((n, 2, p), "int64"), np.ones((n, 2, p), dtype))
+            assert_same(m(*args), args[0])
