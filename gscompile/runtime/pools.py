@@ -194,6 +194,7 @@ class _Here(threading.local):
 
 
 _Body = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Group), ctypes.c_void_p)
+_Nothing = ctypes.CFUNCTYPE(None)
 _Launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
 
 
@@ -206,19 +207,27 @@ def _launch_here(body: int | None, data: int, tasks: int) -> int:
         return int(_others(body, data, tasks))
     n, _here.tasks = _here.tasks, None
     run, group, codes = _Body(body), _Group(None, n), [0] * max(n, 0)
+    ended, lock, left = threading.Semaphore(0), threading.Lock(), iter(range(n))
 
-    def task(k: int) -> None:
+    def task(_: int) -> None:
+        """The next task, whichever the pool asks for, so that each runs once."""
+        with lock:
+            k = next(left, None)
+        if k is None:
+            return
         before, _here.inside = _here.inside, True
         codes[k] = run(k, group, data)
         _here.inside = before
+        ended.release()
 
-    if n <= 1 or _here.inside or get_num_threads() == 1:
-        for k in range(n):
-            task(k)
-    elif callable(_wanted):
-        _wanted(task, n)
-    else:
-        list(_executor().map(task, range(n)))
+    pool = _wanted
+    if n > 1 and not _here.inside and get_num_threads() > 1:
+        # as a callback of C: what it raises is shown
+        _Nothing(lambda: pool(task, n) if callable(pool) else list(_executor().map(task, range(n))))()
+    for _ in range(n):  # those that the pool left
+        task(0)
+    for _ in range(n):
+        ended.acquire()
     if any(codes):
         _ffi().TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", b"a task of a parallel loop failed")
     return -1 if any(codes) else 0

@@ -41,18 +41,21 @@ UNKNOWN_BYTES = 1 << 40
 """More than a table has."""
 
 
-def rows_ahead(ctx: Context, choice: Choice, way: str, row_bytes: Dim, tables: Sequence[Dim]) -> Any:
+def rows_ahead(
+    ctx: Context, choice: Choice, way: str, row_bytes: Dim, tables: Sequence[Dim], waits: bool = False
+) -> Any:
     """The value of a choice between distances, by default the model's; its own default is the least.
 
     Args:
         way: whose time per point it is.
         row_bytes: of a row; one that only a call tells is long.
         tables: bytes of each tensor of which a point's rows are prefetched; where only a call tells, they are in memory.
+        waits: as :func:`far_bytes` takes it.
     """
     least = int(choice.default)
     row = assumed(row_bytes)
     time = ps(way, "point") + row * ps(way, "line") // LINE_BYTES
-    latency = MEMORY_LATENCY_PS if from_memory(ctx.target, tables) else CACHE_LATENCY_PS
+    latency = MEMORY_LATENCY_PS if from_memory(ctx.target, tables, waits) else CACHE_LATENCY_PS
     lines = len(tables) * (1 + (row + LINE_BYTES // 2) // LINE_BYTES)  # rows begin anywhere
     distance = max(min(latency / time, LINES_UNDERWAY / lines, MOST_AHEAD), least, 1)
     return ctx.choose(replace(choice, default=1 << round(math.log2(distance))))
@@ -101,11 +104,18 @@ def scattered(
     return T.seq(T.allocate(apart), begin, T.if_(enough, looks), body(T.load(apart, zero) >= LEAST_SCATTERED))
 
 
-def from_memory(target: Target, tables: Sequence[Dim]) -> bool:
-    """Whether most rows are found in no cache: tables of half an L3 cache, whose other half holds what streams by."""
-    return sum(map(assumed, tables)) >= far_bytes(target)
+def from_memory(target: Target, tables: Sequence[Dim], waits: bool = False) -> bool:
+    """Whether most rows are found in no cache; ``waits`` as :func:`far_bytes` takes it."""
+    return sum(map(assumed, tables)) >= far_bytes(target, waits)
 
 
-def far_bytes(target: Target) -> int:
-    """Bytes of tables from which most rows are found in no cache."""
-    return last_level_bytes(target) // 2
+def far_bytes(target: Target, waits: bool = False) -> int:
+    """Bytes of tables from which most rows are found in no cache: half an L3 cache, whose other half holds what streams by.
+
+    Args:
+        waits: what is done with a row waits for it, as where it is combined with another.  A quarter then: other cores have
+            their part of the cache, too.  A chain of loads over 3 MB 17 ns each, over 4 MB of an L3 cache of 32 MB 124.
+            Prefetched, adds and minima of single elements and short rows of 8.5 and 12 MB take 0.4 to 1.1 of the time, most
+            0.5 to 0.9; elements that are copied, of 9 MB, 0.8 to 1.4.
+    """
+    return last_level_bytes(target) // (4 if waits else 2)

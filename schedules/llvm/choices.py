@@ -67,7 +67,8 @@ ALONE_AHEAD = Choice("rows ahead", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDE
 CELLS_AHEAD = Choice("prefetch", (0, 8, 16, MOST_AHEAD), MOST_AHEAD)
 """How far ahead single elements of a large table are prefetched that points along an axis are combined with.
 
-Of 41 MB and more 0.3 to 0.8 of the time, of 16 MB 0.5 to 0.7 on pages of 4 KB.  An update does not read: 1.0 to 1.2.
+Of 41 MB and more 0.3 to 0.8 of the time, of 16 MB 0.5 to 0.7 on pages of 4 KB, of 8.5 and
+12 MB 0.35 to 1.2, on the whole 0.7.  An update does not read: 1.0 to 1.2.
 """
 RUNS = Choice("runs", ("by a sample", "yes", "no"), "by a sample")
 """Whether the row of neighbouring points stays in registers."""

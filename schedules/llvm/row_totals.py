@@ -38,7 +38,7 @@ from gscompile.schedules.llvm.numbers import (
     resident_bytes,
 )
 from gscompile.schedules.llvm.row_runs import RowRun, in_runs
-from gscompile.schedules.llvm.staged import RowScatter
+from gscompile.schedules.llvm.staged import RowScatter, combined
 from gscompile.schedules.loops import assumed, by_number, nested, ravel
 
 INDEX_BYTES = 8
@@ -93,7 +93,7 @@ class RowTotals:
         def row(hide: Callable[[Expr], Expr]) -> Stmt:
             def cell(w: list[Expr]) -> Stmt:
                 c = [*self.chunk, *lead, *w]
-                return T.store(self.totals, c, hide(s.combine(T.load(self.totals, *c), s.source(p, w))))
+                return T.store(self.totals, c, hide(combined(s.nest, s.acc, T.load(self.totals, *c), s.source(p, w))))
 
             return nested("w", s.window, cell)
 
@@ -155,12 +155,12 @@ class RowTotals:
         target, tables = self.scatter.ctx.target, self.tables
         if self.long:
             return any(assumed(t) > resident_bytes(target) for t in tables)
-        return all(assumed(t) < UNKNOWN_BYTES for t in tables) and from_memory(target, tables)
+        return all(assumed(t) < UNKNOWN_BYTES for t in tables) and from_memory(target, tables, waits=True)
 
     def ahead(self, choice: Choice) -> int:
         """How many points lie between prefetching their rows and adding to them."""
         s = self.scatter
-        return int(rows_ahead(s.ctx, choice, "in order", s.width * s.acc.itemsize, self.tables))
+        return int(rows_ahead(s.ctx, choice, "in order", s.width * s.acc.itemsize, self.tables, waits=True))
 
     def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
         """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, nearly all have their successor's row."""

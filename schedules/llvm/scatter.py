@@ -285,7 +285,7 @@ class Slab:
         if nest.window or nest.lanes or nest.op.reduction.replaces or not indexed:
             return False
         cell = partial.acc.itemsize + (0 if partial.counts is None else COUNT_BYTES)
-        found = pays(ctx, (product(nest.shape[indexed[0] :]), far_bytes(ctx.target) // cell))
+        found = pays(ctx, (product(nest.shape[indexed[0] :]), far_bytes(ctx.target, waits=True) // cell))
         return found if found is not False and ctx.choose(CELLS_AHEAD) else False
 
     def cells(self, shape: Shape, body: Callable[[list[Expr]], Stmt]) -> Stmt:

@@ -235,7 +235,7 @@ def combined(nest: ScatterNest, acc: DType, old: Expr, new: Expr) -> Expr:
     value = nest.op.reduction.combine(acc, old, new)
     points = RARE_POINTS if acc.itemsize > 2 else NARROW_RARE_POINTS
     rare = assumed(product(nest.grid)) < points * assumed(product(nest.shape))
-    return T.unpredictable(value) if rare and not nest.window else value
+    return T.unpredictable(value) if rare and product(nest.window) == 1 else value
 
 
 def identity(nest: ScatterNest, acc: DType) -> Expr:

@@ -440,9 +440,20 @@ for t in threads: t.join()
     )
 
 
-@pytest.mark.parametrize("pool", ["own", "auto", "callable"])
+CHOSEN = {
+    "own": "'own'",
+    "auto": "'auto'",
+    "callable": "lambda task, n: [task(k) for k in range(n)]",
+    "twice": "lambda task, n: [task(k % n) for k in range(2 * n)]",
+    "none of them": "lambda task, n: None",
+    "raises": "lambda task, n: 1 / 0",
+    "raises later": "lambda task, n: task(0) or 1 / 0",
+}
+
+
+@pytest.mark.parametrize("pool", CHOSEN)
 def test_without_the_extension(pool: str) -> None:
-    chosen = "lambda task, n: [task(k) for k in range(n)]" if pool == "callable" else repr(pool)
+    chosen = CHOSEN[pool]
     runs(
         f"""
 assert gs.get_thread_pool() == "auto"

@@ -22,7 +22,7 @@ def test_the_two_commands() -> None:
     commands = [
         line.split("#")[0].strip() for line in section("Install and try").splitlines() if line.startswith("    ")
     ]
-    assert commands == ["pip install . && gscompile demo", "pip install '.[test]' && pytest"]
+    assert commands == ["pip install . && gscompile demo", "pip install -e '.[test]' && pytest"]
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
