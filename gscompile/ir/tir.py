@@ -771,17 +771,14 @@ def module(funcs: Mapping[str | GlobalVar, PrimFunc]) -> Any:
     return tvm.IRModule(dict(funcs))
 
 
-# TVM puts conversions of float16 into each module, weak ones that count where the system has no others: 150 lines to compile.
-# What is linked in place of them is a group of its own, which a library of several modules has once.
+# TVM puts conversions of float16 into each module, weak ones that count where the system has no others: 150 lines to compile,
+# most of what a short loop takes.  Aliases are linked in place of them; functions would not be, since TVM makes what it imports
+# available_externally.  What they stand for is a group of its own, which a library of several modules has once.
 _NO_HALVES = """
-$__truncsfhf2 = comdat any
-$__extendhfsf2 = comdat any
-define hidden half @__truncsfhf2(float %x) nounwind comdat {
-  unreachable
-}
-define hidden float @__extendhfsf2(half %x) nounwind comdat {
-  unreachable
-}
+$gs_no_half = comdat any
+@gs_no_half = linkonce_odr hidden constant i8 0, comdat
+@__truncsfhf2 = hidden alias i8, ptr @gs_no_half
+@__extendhfsf2 = hidden alias i8, ptr @gs_no_half
 """
 
 
@@ -820,7 +817,6 @@ def _cpu_pipeline() -> tuple[Any, Any, Any]:
     """
     passes = [
         *cpu_passes(),
-        tirx.transform.AnnotateEntryFunc(),
         tirx.transform.SplitHostDevice(),
         tirx.transform.prim_func_pass(_called_by_us, opt_level=0),
     ]

@@ -50,6 +50,9 @@ def test_conversions_of_float16_are_compiled_where_there_is_float16(dtype: str, 
     b.output(b.input("x", (400,), dtype) + b.input("y", (400,), dtype))
     (unit,) = codegen_units("one", lowered(b).func)
     assert ("__truncsfhf2" not in unit.script(show_meta=True)) == kept
+    compiled = resolve("llvm").compile(unit).mod.inspect_source("ll")
+    assert (" half @__truncsfhf2(" in compiled and " float @__extendhfsf2(" in compiled) == kept
+    assert kept or "define weak hidden" not in compiled
 
 
 def test_the_objects_are_linked_to_what_one_module_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
