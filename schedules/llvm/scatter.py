@@ -239,8 +239,8 @@ class Slab:
     def sampled(self, body: Callable[[Condition], Stmt]) -> Stmt:
         """``body(runs)``: whether points, nearly all of a sample of the first row, go to the cell of the one before.
 
-        A float that is combined with what was just stored waits for it 9 to 14 cycles, as integers do not: CPUs rename these.
-        100 rows of 540 points to 20 cells each, sorted: minima of float32 1.9 -> 0.9 ns per point.
+        A float that is combined with what was just stored waits for it 9 to 14 cycles; integers do not, since CPUs rename them.
+        100 rows of 540 points to 20 cells each, in runs: minima of float32, a thread 3.6 -> 1.5 ns per point.
         """
         nest, ctx, sizes = self.nest, self.ctx, self.ctx.sizes
         m = nest.op.addressing.map
