@@ -206,7 +206,7 @@ def _launch_here(body: int | None, data: int, tasks: int) -> int:
     if _here.tasks is None:
         return int(_others(body, data, tasks))
     n, _here.tasks = _here.tasks, None
-    run, group, codes = _Body(body), _Group(None, n), [0] * max(n, 0)
+    run, group, codes = _Body(body), _Group(None, n), [-1] * max(n, 0)
     ended, lock, left = threading.Semaphore(0), threading.Lock(), iter(range(n))
 
     def task(_: int) -> None:
@@ -216,9 +216,11 @@ def _launch_here(body: int | None, data: int, tasks: int) -> int:
         if k is None:
             return
         before, _here.inside = _here.inside, True
-        codes[k] = run(k, group, data)
-        _here.inside = before
-        ended.release()
+        try:
+            codes[k] = run(k, group, data)
+        finally:  # an interrupt must not leave the launch waiting
+            _here.inside = before
+            ended.release()
 
     pool = _wanted
     if n > 1 and not _here.inside and get_num_threads() > 1:

@@ -246,7 +246,8 @@ class Slab:
         m = nest.op.addressing.map
         last = m.grid_axes[-1] if m.grid_axes else None
         apart = any(isinstance(s, Shared) and s.axis == last for s in m.sources)
-        if not self.single or not self.partial.acc.is_float or last is None or apart:
+        alone = self.single and self.partial.counts is None
+        if not alone or not self.partial.acc.is_float or last is None or apart:
             return body(False)
         if (given := ctx.choose(RUNS)) != RUNS.default:
             return body(given == "yes")
@@ -256,8 +257,7 @@ class Slab:
             return body(False)
         owned = self.source.axis if isinstance(self.source, Shared) else None
         first = [self.lo if j == owned else T.const(0) for j in m.grid_axes[:-1]]
-        there_are = [x < sizes(d) for x, d in zip(first, outer, strict=True) if not isinstance(d, int) or x is self.lo]
-        some = [None if enough is True else enough, None if owned is None else self.lo < self.hi, *there_are]
+        some = [None if enough is True else enough, *(x < sizes(d) for x, d in zip(first, outer, strict=True))]
 
         def alike(p: Expr, then: Stmt) -> Stmt:
             (here, _), (there, _) = (nest.starts([*first, q]) for q in (p, p + 1))
@@ -272,9 +272,9 @@ class Slab:
 
     @property
     def single(self) -> bool:
-        """Whether single elements are combined with cells, one tensor's, of which nothing else is known."""
+        """Whether single elements are combined with the cells of one tensor."""
         nest = self.nest
-        return not (nest.window or nest.lanes or nest.op.reduction.replaces or self.partial.counts is not None)
+        return not (nest.window or nest.lanes or nest.op.reduction.replaces)
 
     @property
     def far(self) -> Condition:
@@ -282,7 +282,7 @@ class Slab:
         nest, partial, ctx = self.nest, self.partial, self.ctx
         sources = nest.op.addressing.map.sources
         indexed = [a for a, s in enumerate(sources) if isinstance(s, Indexed)]
-        if nest.window or nest.lanes or nest.op.reduction.replaces or not indexed:
+        if not self.single or not indexed:
             return False
         cell = partial.acc.itemsize + (0 if partial.counts is None else COUNT_BYTES)
         found = pays(ctx, (product(nest.shape[indexed[0] :]), far_bytes(ctx.target, waits=True) // cell))
