@@ -590,11 +590,11 @@ def for_(extent: Any, body: Body, name: str = "i", one_copy: bool = False) -> St
     return _loop(extent, body, name, tirx.ForKind.SERIAL, notes={_ONE_COPY: const(1)} if one_copy else None)
 
 
-def for_range(lo: Expr, hi: Expr, body: Body, name: str = "i") -> Stmt:
-    """A serial loop over ``[lo, hi)``; no iteration where ``hi <= lo``.  Ends that are loaded are loaded once."""
+def for_range(lo: Expr, hi: Expr, body: Body, name: str = "i", one_copy: bool = False) -> Stmt:
+    """:func:`for_` over ``[lo, hi)``; no iteration where ``hi <= lo``.  Ends that are loaded are loaded once."""
 
     def loop(lo: Expr, hi: Expr) -> Stmt:
-        return _loop(hi - lo, lambda k: body(lo + k), name, tirx.ForKind.SERIAL)
+        return for_(hi - lo, lambda k: body(lo + k), name, one_copy)
 
     if not loads_of(lo) and not loads_of(hi):
         return loop(lo, hi)

@@ -50,6 +50,49 @@ def test_bags_of_every_width_and_length(width: int, symbolic: bool, threads: int
         np.testing.assert_array_equal(got, row_major(x[i], 1), strict=True)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "int8"])
+def test_tiles_whose_width_a_call_tells(dtype: str) -> None:
+    """Vectors that overlap, rows in blocks of 64, in one piece of code for all widths; of near rows and of ones far apart."""
+    rng = np.random.default_rng(1)
+    compiled = {op: bags("w", "k", "n", "rows", dtype, op) for op in ("sum", "max")}
+    for width in (*range(1, 35), 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 300):
+        for length in (0, 1, 63, 64, 65, 130)[width % 2 :: 2]:
+            for rows in (9, 40_000 // width):
+                x = rng.integers(-9, 10, (rows, width)).astype(dtype)  # whose sums are exact
+                i = rng.integers(-rows, rows, (4, length))
+                got = compiled["sum"](x, i)
+                np.testing.assert_array_equal(got, x[i].sum(1, dtype=got.dtype), strict=True)
+                if length:
+                    np.testing.assert_array_equal(compiled["max"](x, i), x[i].max(1), strict=True)
+
+
+def test_columns_and_boxes_whose_width_a_call_tells() -> None:
+    """The same of rows that no index chooses, of boxes of two axes, of segments, and of rows with a factor each."""
+    rng = np.random.default_rng(2)
+    b = gs.Builder("net")
+    x, i, w = (
+        b.input("x", ("n", "m"), "float32"),
+        b.input("i", ("p", "q", "r"), "int64"),
+        b.input("w", ("k",), "float32"),
+    )
+    j, ends = b.input("j", ("k",), "int64"), b.input("ends", ("s",), "int64")
+    weighted = b.take(x, j) * b.reshape(w, ("k", 1))
+    b.output(b.sum(x, 0), b.sum(b.take(x, i), (1, 2)), b.segment_reduce(weighted, ends), b.argmax(x, 0))
+    compiled = b.build()
+    for width in (1, 2, 3, 4, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 200):
+        data = rng.standard_normal((90, width)).astype(np.float32)
+        i3, j1 = rng.integers(-90, 90, (3, 9, 11)), rng.integers(-90, 90, 300)
+        weights = rng.choice(np.array([-2, 0.5, 1], np.float32), 300)  # products are exact, fused with the sum or not
+        cuts = np.array([0, 1, 70, 150, 151, 300])
+        columns, boxes, sums, largest = compiled(data, i3, weights, j1, cuts)
+        np.testing.assert_array_equal(columns, row_major(data, 0), strict=True)
+        np.testing.assert_array_equal(boxes, row_major(data[i3].reshape(3, 99, width), 1), strict=True)
+        rows = data[j1] * weights[:, None]
+        want = np.stack([row_major(rows[a:c], 0) for a, c in itertools.pairwise(cuts)])
+        np.testing.assert_array_equal(sums, want, strict=True)
+        np.testing.assert_array_equal(largest, data.argmax(0))
+
+
 @pytest.mark.parametrize("symbolic", [False, True], ids=["fixed", "symbolic"])
 @pytest.mark.parametrize("order", ["runs", "ascending", "far apart", "one bag in four is far"])
 def test_bags_whose_rows_are_near_or_far(order: str, symbolic: bool, threads: int) -> None:
