@@ -132,10 +132,15 @@ def variable_tile(nest: ReduceNest, first: list[Expr], width: int, count: Expr, 
 
         return T.seq(run(0, first[-1]), run(half, first[-1] + count - half))
 
+    def fold(most: int, cells: Cells) -> Stmt:
+        return _side_by_side(nest, most, cells, rows)
+
     if prefetch is not None and prefetch.one_range:
-        narrow = _in_blocks(nest, first, half, count, prefetch)
+        lanes = max(half // VECTORS, 1)
+        vectors = _overlapping(nest, first, lanes, half // lanes, count, fold)
+        narrow = T.if_(count >= lanes, vectors, _in_blocks(nest, first, lanes, count, prefetch))
     else:
-        narrow = _in_vectors(nest, first, half, count, lambda most, cells: _side_by_side(nest, most, cells, rows))
+        narrow = _in_vectors(nest, first, half, count, fold)
     return T.if_(count > half, _side_by_side(nest, 2 * half, halves, rows), narrow)
 
 
@@ -216,28 +221,31 @@ def _in_vectors(
     nest: ReduceNest, first: list[Expr], width: int, count: Expr, body: Callable[[int, Cells], Stmt]
 ) -> Stmt:
     """``body(accumulators, cells)`` for at most ``width`` cells, with vectors as long as their number allows."""
-
-    def of(lanes: int, vectors: int) -> Stmt:
-        begins = T.buffer("vector", [vectors], "int64", align=8)
-
-        def cells(body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
-            def vector(k: Expr) -> Stmt:
-                return _vector(nest, lanes, lambda v: body(k * lanes + v, [*first[:-1], T.load(begins, k) + v]))
-
-            return T.for_(vectors, vector, "k")
-
-        begin = T.for_(vectors, lambda k: T.store(begins, [k], first[-1] + T.minimum(k * lanes, count - lanes)))
-        return T.seq(T.allocate(begins), begin, body(lanes * vectors, cells))
-
     ways: list[tuple[int, int]] = []
     while width > 1 or not ways:
         lanes = max(width // VECTORS, 1)
         ways.append((lanes, width // lanes))
         width = lanes
-    stmt = of(*ways[-1])
+    stmt = _overlapping(nest, first, *ways[-1], count, body)
     for lanes, vectors in ways[-2::-1]:
-        stmt = T.if_(count >= lanes, of(lanes, vectors), stmt)
+        stmt = T.if_(count >= lanes, _overlapping(nest, first, lanes, vectors, count, body), stmt)
     return stmt
+
+
+def _overlapping(
+    nest: ReduceNest, first: list[Expr], lanes: int, vectors: int, count: Expr, body: Callable[[int, Cells], Stmt]
+) -> Stmt:
+    """``body(accumulators, cells)`` for ``count`` cells, at least ``lanes``, in so many vectors."""
+    begins = T.buffer("vector", [vectors], "int64", align=8)
+
+    def cells(body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
+        def vector(k: Expr) -> Stmt:
+            return _vector(nest, lanes, lambda v: body(k * lanes + v, [*first[:-1], T.load(begins, k) + v]))
+
+        return T.for_(vectors, vector, "k")
+
+    begin = T.for_(vectors, lambda k: T.store(begins, [k], first[-1] + T.minimum(k * lanes, count - lanes)))
+    return T.seq(T.allocate(begins), begin, body(lanes * vectors, cells))
 
 
 def _side_by_side(
