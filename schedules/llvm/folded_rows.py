@@ -176,8 +176,7 @@ class Prefetch:
 
             def prefetch(r: Expr) -> Stmt:
                 next_tile = r + more >= extent
-                cell = [x if T.same_expr(x, y) else T.select(next_tile, y, x) for x, y in zip(a, b, strict=True)]
-                return self._rows(cell, [r + more - T.select(next_tile, extent, T.const(0))])
+                return self._rows(_one_of(next_tile, b, a), [r + more - T.select(next_tile, extent, T.const(0))])
 
             return body(prefetch)
 
@@ -215,15 +214,13 @@ class Prefetch:
         """Equal ranges: the rows ahead are of one tile at first, and of the one after it from some row on: a loop for each,
         unless they are known to be of one."""
         tiles, more = _quotient(self.ahead, extent)
-
         asked = self._asked_each_time
         turn = T.maximum(extent - more, T.const(0))
         if asked:
             turn = T.select(self.far, turn, extent)
 
         def half(second: Expr) -> Stmt:
-            here, there = self.later(tiles), self.later(tiles + 1)
-            cell = [x if T.same_expr(x, y) else T.select(second, y, x) for x, y in zip(here, there, strict=True)]
+            cell = _one_of(second, self.later(tiles + 1), self.later(tiles))
             shift = T.select(second, more - extent, more)
             bounds = [T.select(second, turn, T.const(0)), T.select(second, extent, turn)]
             return T.kept("ahead", [*cell, shift, *bounds], loop)
@@ -253,6 +250,11 @@ class Prefetch:
 
     def _row(self, condition: Expr | None, buf: Buffer, at: list[Expr]) -> Stmt:
         return T.if_(condition, prefetch_row(T.address_of(buf, *at), self.count * T.itemsize(buf)))
+
+
+def _one_of(condition: Expr, then: list[Expr], otherwise: list[Expr]) -> list[Expr]:
+    """One of two cells; a choice of those coordinates only that differ."""
+    return [y if T.same_expr(x, y) else T.select(condition, x, y) for x, y in zip(then, otherwise, strict=True)]
 
 
 def _quotient(a: int, b: Expr) -> tuple[Expr, Expr]:

@@ -135,12 +135,12 @@ def variable_tile(nest: ReduceNest, first: list[Expr], width: int, count: Expr, 
     def fold(most: int, cells: Cells) -> Stmt:
         return _side_by_side(nest, most, cells, rows)
 
-    if prefetch is not None and prefetch.one_range:
-        lanes = max(half // VECTORS, 1)
-        vectors = _overlapping(nest, first, lanes, half // lanes, count, fold)
-        narrow = T.if_(count >= lanes, vectors, _in_blocks(nest, first, lanes, count, prefetch))
-    else:
-        narrow = _in_vectors(nest, first, half, count, fold)
+    def in_blocks(width: int) -> Stmt:
+        assert prefetch is not None
+        return _in_blocks(nest, first, width, count, prefetch)
+
+    shorter = in_blocks if prefetch is not None and prefetch.one_range else None
+    narrow = _in_vectors(nest, first, half, count, fold, shorter)
     return T.if_(count > half, _side_by_side(nest, 2 * half, halves, rows), narrow)
 
 
@@ -170,12 +170,15 @@ def _in_blocks(nest: ReduceNest, first: list[Expr], width: int, count: Expr, pre
     picked = prefetch.unconditional
     places = [T.buffer(f"place{k}", [ROW_BLOCK], "int64", align=64) for k in range(len(picked))]
 
+    def rows_at(r: Expr) -> list[tuple[Buffer, list[Expr]]]:
+        found = reads(nest, first, [r])
+        return [(found[k][1], found[k][2]) for k in picked]
+
     def block(lo: Expr, n: Expr) -> Stmt:
         def listed(ahead: Callable[[Expr], Stmt] | None) -> Stmt:
             def row(r: Expr) -> Stmt:
-                found = reads(nest, first, [lo + r])
-                at = [(found[k][1], found[k][2]) for k in picked]
-                stores = (T.store(p, [r], number_in(b, [*x[:-1], zero])) for p, (b, x) in zip(places, at, strict=True))
+                rows = zip(places, rows_at(lo + r), strict=True)
+                stores = (T.store(p, [r], number_in(b, [*x[:-1], zero])) for p, (b, x) in rows)
                 return T.seq(*stores, ahead(lo + r) if ahead else None)
 
             return T.for_(n, row, "r0", one_copy=True)
@@ -188,7 +191,7 @@ def _in_blocks(nest: ReduceNest, first: list[Expr], width: int, count: Expr, pre
 
         def known(step: Callable[[list[Expr]], Stmt], r: Expr) -> Stmt:
             """A step whose rows' places are listed."""
-            at = [lo + r]
+            rows = rows_at(lo + r)
 
             def change(buf: Buffer, x: list[Expr]) -> Expr | None:
                 for p, (b, y) in zip(places, rows, strict=True):
@@ -196,9 +199,7 @@ def _in_blocks(nest: ReduceNest, first: list[Expr], width: int, count: Expr, pre
                         return T.load_vector(buf, T.load(p, r) + x[-1], 1)
                 return None
 
-            found = reads(nest, first, at)
-            rows = [(found[k][1], found[k][2]) for k in picked]
-            return T.with_loads(step(at), change)
+            return T.with_loads(step([lo + r]), change)
 
         lists = prefetch.ahead_of(listed)
         if prefetch.far is not True:
@@ -218,18 +219,23 @@ def _in_blocks(nest: ReduceNest, first: list[Expr], width: int, count: Expr, pre
 
 
 def _in_vectors(
-    nest: ReduceNest, first: list[Expr], width: int, count: Expr, body: Callable[[int, Cells], Stmt]
+    nest: ReduceNest,
+    first: list[Expr],
+    width: int,
+    count: Expr,
+    body: Callable[[int, Cells], Stmt],
+    shorter: Callable[[int], Stmt] | None = None,
 ) -> Stmt:
-    """``body(accumulators, cells)`` for at most ``width`` cells, with vectors as long as their number allows."""
-    ways: list[tuple[int, int]] = []
-    while width > 1 or not ways:
-        lanes = max(width // VECTORS, 1)
-        ways.append((lanes, width // lanes))
-        width = lanes
-    stmt = _overlapping(nest, first, *ways[-1], count, body)
-    for lanes, vectors in ways[-2::-1]:
-        stmt = T.if_(count >= lanes, _overlapping(nest, first, lanes, vectors, count, body), stmt)
-    return stmt
+    """``body(accumulators, cells)`` for at most ``width`` cells, with vectors as long as their number allows.
+
+    Args:
+        shorter: what is done instead for fewer cells than a vector of these has, which it is given.
+    """
+    lanes = max(width // VECTORS, 1)
+    stmt = _overlapping(nest, first, lanes, width // lanes, count, body)
+    if lanes == 1:
+        return stmt
+    return T.if_(count >= lanes, stmt, shorter(lanes) if shorter else _in_vectors(nest, first, lanes, count, body))
 
 
 def _overlapping(
@@ -249,11 +255,7 @@ def _overlapping(
 
 
 def _side_by_side(
-    nest: ReduceNest,
-    width: int,
-    cells: Cells,
-    rows: Rows,
-    total: Sequence[Buffer] | None = None,
+    nest: ReduceNest, width: int, cells: Cells, rows: Rows, total: Sequence[Buffer] | None = None
 ) -> Stmt:
     """The folds of some cells, ``width`` of them, side by side.
 
