@@ -27,7 +27,7 @@ from gscompile.schedules.llvm.copies import Copies
 from gscompile.schedules.llvm.costs import accumulator_ways, levels, private_chunks, row_chunks, source_levels
 from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.map import Rows
-from gscompile.schedules.llvm.numbers import MAX_CHUNKS, VECTOR_CELLS
+from gscompile.schedules.llvm.numbers import LINE_BYTES, MAX_CHUNKS, VECTOR_CELLS
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
 from gscompile.schedules.rule import Target
@@ -44,8 +44,8 @@ TABLES = tuple(1 << k for k in range(14, 29, 2))  # bytes
 POINTS = (4_000, 100_000, 1_000_000)
 MOST_BYTES = 256 << 20  # of src
 PICKING: dict[str, Callable[[], Any]] = {"packed": lambda: PackedColumns(always=True), "in place": Rows}
-DEEP, WIDE = (64, 256, 1024, 4096, 8192), (64, 512, 2048, 8192)
-PICKS_PER_ROW = (1 / 16, 1 / 4, 1, 4)
+DEEP, WIDE = (4, 16, 64, 256, 1024, 4096, 8192), (64, 512, 2048, 8192, 40_000)
+PICKS_PER_ROW = (1 / 16, 1 / 4, 1, 4, 16)
 MOST_TABLE_BYTES, MOST_PICKS = 64 << 20, 16 << 20
 COPYING: dict[str, Callable[[], Any]] = {"copied rows": lambda: Copies(always=True), "copied cells": Rows}
 SHORT = (1, 2, 3, 4, 6, 8, 12, 16)  # elements of a row that is copied
@@ -117,7 +117,7 @@ class Picks(NamedTuple):
 def picks() -> Iterator[Picks]:
     for deep in DEEP:
         for wide in WIDE:
-            found = (Picks(deep, wide, int(deep * f)) for f in PICKS_PER_ROW)
+            found = (Picks(deep, wide, int(deep * f)) for f in PICKS_PER_ROW if deep * f >= 1)
             yield from (c for c in found if c.table_bytes <= MOST_TABLE_BYTES and c.points <= MOST_PICKS)
 
 
@@ -227,7 +227,8 @@ def picking_features(way: str, case: Picks, threads: int, target: Target) -> lis
     steps = reached(case.table_bytes, levels(target))
     brought = [n * s for s in reached(4 * case.points, source_levels(target))]
     if way == "in place":
-        return [n, *(n * s for s in steps), *brought, float(threads > 1)]
+        lines = n * min(4 * case.deep, LINE_BYTES) / LINE_BYTES
+        return [n, *(lines * s for s in steps), *brought, float(threads > 1)]
     cells = case.deep * case.wide / threads / 1e3
     return [n, *(cells * s for s in steps), *brought, cells, float(threads > 1)]
 
@@ -278,7 +279,8 @@ def chosen(kind: str, numbers: dict[str, list[float]], data: dict[str, Any]) -> 
 
 
 def best_fit(kind: str, machines: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
-    """Of each way the numbers of the fit that chooses best."""
+    """Of each way the numbers of the fit that chooses best on the machines where it was measured."""
+    machines = [data for data in machines if kind in data]
     names = [data["machine"]["cpu"] for data in machines]
     fits = [
         ({way: fitted(way, kind, some) for way in FEATURES[kind][2]}, name) for some, name in _sets(machines, names)

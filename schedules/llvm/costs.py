@@ -181,13 +181,10 @@ def _accumulators(way: str, f: Facts, chunks: Dim, threads: Dim) -> Dim:
     return chunks * f.table_bytes * ps(way, "clear") // 64 // threads + _launch(2) + none
 
 
-def in_place(f: Facts, target: Target, threads: Dim) -> Dim:
-    """Elements are picked from the table, each from a line of its own."""
-    return (
-        f.points
-        * (ps("in place", "point") + _waits("in place", f, target) + _source_waits("in place", f, target))
-        // threads
-    )
+def in_place(f: Facts, target: Target, deep: Dim, threads: Dim) -> Dim:
+    """Elements are picked from the columns of a table: each from a line of its own, unless few rows have few lines."""
+    waits = _waits("in place", f, target) * dim_min(deep * f.row_bytes, LINE_BYTES) // LINE_BYTES
+    return f.points * (ps("in place", "point") + waits + _source_waits("in place", f, target)) // threads
 
 
 def packed(f: Facts, target: Target, cells: Dim, blocks: Dim, threads: Dim) -> Dim:
@@ -359,16 +356,20 @@ def _decided(
     return ctx.decided(Decision(name, facts, found))
 
 
-def picked_from_columns(ctx: Context, name: str, f: Facts, cells: Dim, blocks: Dim) -> Decision:
+def picked_from_columns(ctx: Context, name: str, f: Facts, deep: Dim, cells: Dim, blocks: Dim) -> Decision:
     """Whether columns are packed before elements are picked from them.
 
     Args:
+        deep: elements of a column.
         cells: elements of the table.
         blocks: of columns, which threads share.
     """
 
     def estimates() -> dict[str, Dim]:
-        return {"in place": in_place(f, ctx.target, THREADS), "packed": packed(f, ctx.target, cells, blocks, THREADS)}
+        return {
+            "in place": in_place(f, ctx.target, deep, THREADS),
+            "packed": packed(f, ctx.target, cells, blocks, THREADS),
+        }
 
     return _decided(ctx, name, f.listed(), estimates, "in place")
 

@@ -193,7 +193,7 @@ class PackedColumns:
         if not (self.always or ctx.forced(self.name)):
             cells, blocks = product(shape), product(columns.blocks)
             facts = Facts(product(nest.shape), itemsize, cells * itemsize, nest.dtype.name)
-            worth = both(worth, ctx.least(picked_from_columns(ctx, nest.name, facts, cells, blocks), "packed"))
+            worth = both(worth, ctx.least(picked_from_columns(ctx, nest.name, facts, deep, cells, blocks), "packed"))
         if worth is False:
             return None
         packed = (worth, lambda: with_kernels(always_shared(ctx, product(columns.blocks), columns.share)))

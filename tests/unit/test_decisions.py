@@ -98,9 +98,12 @@ def test_explain() -> None:
     assert "estimated: index scan" in text and "least: " in text
 
 
-@pytest.mark.parametrize(("deep", "wide", "rows", "way"), [(1024, 4096, 1024, "packed"), (1024, 64, 16, "in place")])
+@pytest.mark.parametrize(
+    ("deep", "wide", "rows", "way"),
+    [(1024, 4096, 1024, "packed"), (1024, 64, 16, "in place"), (5, 40_277, 47, "in place")],
+)
 def test_explain_packed_columns(deep: int, wide: int, rows: int, way: str) -> None:
-    """Elements of many columns that are far apart, and few of a table that a cache holds."""
+    """Elements of many columns that are far apart, few of a table that a cache holds, and of rows that are few lines."""
     for n in (deep, "n"):
         b = gs.Builder("columns")
         b.output(b.gather(b.input("x", (n, wide), "float32"), b.input("i", (rows, wide), "int64"), 0))
