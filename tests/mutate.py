@@ -178,10 +178,10 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
-        "an owner's list begins at the first place",
+        "a dropped point on its owner's list",
         "schedules/llvm/partition.py",
-        "T.select(owner > 0, before, T.const(0))",
-        "T.const(0)",
+        'T.const(1) if taken is None else T.cast("int64", taken)',
+        "T.const(1)",
         (SCATTER_PATHS,),
     ),
     Defect(

@@ -25,7 +25,7 @@ from gscompile.schedules.llvm.numbers import (
     resident_bytes,
 )
 from gscompile.schedules.llvm.row_totals import Adding, RowTotals
-from gscompile.schedules.llvm.staged import blocks, short_list
+from gscompile.schedules.llvm.staged import blocks, short_list, with_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,4 @@ class IndexScan:
 
     def entry(self, name: str, begin: Expr, j: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
         """``body(point, row)`` of an entry of the list."""
-
-        def parts(e: Expr) -> Stmt:
-            point, row = begin + T.floormod(e, T.const(POINT_BLOCK)), T.floordiv(e, T.const(POINT_BLOCK))
-            return T.let(f"{name}_point", point, lambda p: T.let(f"{name}_row", row, lambda r: body(p, r)))
-
-        return T.let(name, T.load(self.owned, j), parts)
+        return with_position(name, T.load(self.owned, j), begin, POINT_BLOCK, body)

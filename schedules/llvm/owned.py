@@ -9,7 +9,6 @@ sorted by owner first (``partition.py``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
@@ -30,7 +29,7 @@ from gscompile.schedules.llvm.numbers import (
     LINE_BYTES,
     SERIAL_WORK,
 )
-from gscompile.schedules.llvm.partition import Partition
+from gscompile.schedules.llvm.partition import ListedPoint, Partition
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.staged import RowScatter, base
@@ -140,9 +139,12 @@ class _Rows:
 
     def partitioned(self) -> Stmt:
         """All rows, the points sorted by owner."""
-        parts = Partition.of(self.scatter)
-        end = parts.each_owner(self.finish) if self.widened else None
-        return T.seq(parts.each_owner(self.start), parts.each_point(self.listed), end)
+
+        def parts(p: Partition) -> Stmt:
+            end = p.each_owner(self.finish) if self.widened else None
+            return T.seq(p.each_owner(self.start), p.each_point(self.listed), end)
+
+        return Partition.around(self.scatter, parts)
 
     def start(self, lo: Expr, hi: Expr) -> Stmt:
         """The rows before the first point; nothing where they hold that already."""
@@ -171,16 +173,11 @@ class _Rows:
 
         return s.cells_in_one(lo, hi, cell) if touched is None else s.each_row(lo, hi, row)
 
-    def listed(self, point: Callable[[Expr], Expr], first: Expr, last: Expr) -> Stmt:
-        """An owner's points, which stand at the places ``[first, last)`` of a list."""
-        s = self.scatter
+    def listed(self, point: ListedPoint, count: Expr) -> Stmt:
+        """The points of a list."""
 
         def step(j: Expr) -> Stmt:
-            later = point(T.minimum(j + self.into.ahead(ROWS_AHEAD), last - 1))
-            prefetch = self.into.prefetch(later, s.target(later)[0])
-            return T.seq(prefetch, T.let("p", point(j), take))
+            later = T.minimum(j + self.into.ahead(ROWS_AHEAD), count - 1)
+            return T.seq(point("later", later, self.into.prefetch), point("now", j, self.into.add))
 
-        def take(p: Expr) -> Stmt:
-            return T.let("r", s.target(p)[0], lambda r: self.into.add(p, r))
-
-        return T.for_range(first, last, step, "j")
+        return T.for_(count, step, "j")

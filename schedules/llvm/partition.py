@@ -1,11 +1,11 @@
-"""Scatters of rows among many threads: the points sorted by the thread that owns their row.
+"""Scatters of rows among threads: the points sorted by the thread that owns their row.
 
 Where every thread scans all indices for its own points, the index scan costs each as much as it costs one, and outweighs the rows
-when there are many threads.  Here each thread counts the points of its share by owner, the counts become places, and each
-point's number is written to its place: a counting sort, which keeps the order of the points.  Each owner then goes through its
-own points only.  :data:`SORT_BLOCK` points are sorted at a time, so that their list stays small.
+where these are short, or the threads many.  Here each thread resolves a share of the points, and writes row and position of each
+to a list for the row's owner, at the end of those of the same share; then each owner takes the lists for it, share by share, so
+that the order of the points is kept.  :data:`SORT_BLOCK` points are sorted at a time, so that the lists stay in a cache.
 
-A point's owner is kept from the first pass for the second: the indices may change meanwhile, and the counts would be wrong.
+Every index is read once, so nothing depends on whether the indices change meanwhile.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from gscompile.ir import tir as T
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.numbers import MAX_OWNERS, SORT_BLOCK
-from gscompile.schedules.llvm.staged import RowScatter
+from gscompile.schedules.llvm.staged import RowScatter, with_position
 
-OwnedPoints: TypeAlias = Callable[[Callable[[Expr], Expr], Expr, Expr], Stmt]
-"""(place in the list -> the point there, first place, last place) -> what is done with an owner's points."""
+FRACTION = 32
+"""Bits behind the point of :attr:`Partition.scale`."""
+
+ListedPoint: TypeAlias = Callable[[str, Expr, Callable[[Expr, Expr], Stmt]], Stmt]
+"""(name, place in an owner's list, what to do with the point and its row) -> a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,116 +33,103 @@ class Partition:
 
     Attributes:
         owners: how many they are.
-        rows: how many rows there are, at least 1.
-        order: the points that have been sorted, counted from the first of them.
-        owner: the number of each point's owner, or that of owners where it is dropped.
-        places: by share and owner: how many points, then where in ``order`` the next of them goes.
+        rows: how many rows there are.
+        scale: owners for each row, a fixed-point number, by which a row's owner is found without a division.
+        room: for points on a list: a whole share.
+        lists: by share and owner: row and position of each point.
+        lengths: of the lists.
     """
 
     scatter: RowScatter
     owners: Expr
     rows: Expr
-    order: Buffer
-    owner: Buffer
-    places: Buffer
+    scale: Expr
+    room: Expr
+    lists: Buffer
+    lengths: Buffer
 
     @staticmethod
-    def of(s: RowScatter) -> Partition:
-        order = T.buffer("order", [SORT_BLOCK], "int32", align=64)
-        owner = T.buffer("owner", [SORT_BLOCK], "uint8", align=64)
-        places = T.buffer("places", [MAX_OWNERS, MAX_OWNERS], "int64", align=64)
-        owners = T.minimum(s.ctx.threads, T.const(MAX_OWNERS))
-        return Partition(s, owners, T.maximum(s.ctx.sizes(s.rows), T.const(1)), order, owner, places)
+    def around(s: RowScatter, body: Callable[[Partition], Stmt]) -> Stmt:
+        """``body`` of the partition among all threads."""
+
+        rows, most = s.ctx.sizes(s.rows), T.minimum(s.ctx.threads, T.const(MAX_OWNERS))
+
+        def parts(known: list[Expr]) -> Stmt:
+            owners, scale, room = known
+            lists = T.buffer("lists", [owners * owners * room], "int64", align=64)
+            lengths = T.buffer("lengths", [MAX_OWNERS, MAX_OWNERS], "int64", align=64)
+            found = Partition(s, owners, rows, scale, room, lists, lengths)
+            return T.seq(T.allocate(lists), T.allocate(lengths), body(found))
+
+        scale = T.maximum(T.quotient(most << FRACTION, T.maximum(rows, T.const(1))), T.const(1))
+        room = T.quotient(most + (SORT_BLOCK - 1), most)
+        return T.kept(("owners", "scale", "room"), [most, scale, room], parts)
 
     def each_owner(self, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
-        """``body(lo, hi)`` for the rows of each owner: the rows ``r`` with ``r * owners // rows`` equal to its number."""
+        """``body(lo, hi)`` for the rows of each owner."""
 
         def first(owner: Expr) -> Expr:
-            return T.quotient(owner * self.rows + self.owners - 1, self.owners)
+            least = T.quotient((owner << FRACTION) + (self.scale - 1), self.scale)
+            return T.select(owner < self.owners, T.minimum(least, self.rows), self.rows)
 
         return T.parallel(self.owners, lambda o: body(first(o), first(o + 1)), "owner")
 
-    def each_point(self, body: OwnedPoints) -> Stmt:
-        """``body`` for the points of each owner, in their order."""
+    def owner(self, row: Expr) -> Expr:
+        """Whose a row is; at most the last one's where there are more rows than the scale can tell."""
+        return T.minimum((row * self.scale) >> FRACTION, self.owners - 1)
+
+    def each_point(self, body: Callable[[ListedPoint, Expr], Stmt]) -> Stmt:
+        """``body(point, count)`` for each list of each owner, in the order of the points."""
 
         def block(begin: Expr) -> Stmt:
-            owned = T.parallel(self.owners, lambda o: self.owned(begin, o, body), "owner")
-            return T.seq(self.sort(begin), owned)
+            sort = T.parallel(self.owners, lambda share: self.sort(begin, share), "share")
+            return T.seq(sort, T.parallel(self.owners, lambda o: self.owned(begin, o, body), "owner"))
 
         points = self.scatter.ctx.sizes(self.scatter.points)
         rounds = T.floordiv(points + (SORT_BLOCK - 1), T.const(SORT_BLOCK))
-        loop = T.for_(rounds, lambda k: T.let("begin", k * SORT_BLOCK, block), "round")
-        return T.seq(T.allocate(self.order), T.allocate(self.owner), T.allocate(self.places), loop)
+        return T.for_(rounds, lambda k: T.let("begin", k * SORT_BLOCK, block), "round")
 
-    def owned(self, begin: Expr, owner: Expr, body: OwnedPoints) -> Stmt:
-        """``body`` for one owner's points among those that have been sorted, the first of which is ``begin``."""
-        last = self.owners - 1
-        # each place has moved to where the next begins
-        before = T.load(self.places, last, T.maximum(owner - 1, T.const(0)))
-        first = T.select(owner > 0, before, T.const(0))
+    def owned(self, begin: Expr, owner: Expr, body: Callable[[ListedPoint, Expr], Stmt]) -> Stmt:
+        """``body`` for the lists of one owner."""
 
-        def point(j: Expr) -> Expr:
-            return begin + T.int64(T.load(self.order, j))
+        def of(share: Expr) -> Stmt:
+            def point(name: str, j: Expr, use: Callable[[Expr, Expr], Stmt]) -> Stmt:
+                return with_position(name, T.load(self.lists, self.list(share, owner) + j), begin, SORT_BLOCK, use)
 
-        return T.let("end", T.load(self.places, last, owner), lambda end: body(point, first, end))
+            return T.let("count", T.load(self.lengths, share, owner), lambda count: body(point, count))
 
-    def sort(self, begin: Expr) -> Stmt:
-        """Fill ``order`` from ``begin`` on: the points of the first owner in their order, then the second's, and so on."""
-        return T.seq(
-            T.parallel(self.owners, lambda share: self.count(begin, share), "share"),
-            self.sums(),
-            T.parallel(self.owners, lambda share: self.share(begin, share, lambda k: self.put(share, k)), "share"),
-        )
+        return T.for_(self.owners, of, "share")
 
-    def count(self, begin: Expr, share: Expr) -> Stmt:
-        """Count one thread's share of the points by owner, and check their indices."""
-        flag = Flag(self.scatter.nest.check)
-        clear = T.for_(self.owners, lambda o: T.store(self.places, [share, o], T.const(0)), "o")
-        return T.seq(clear, flag.around(self.share(begin, share, lambda k: self.meet(begin, share, k, flag))))
+    def list(self, share: Expr, owner: Expr) -> Expr:
+        """Where a share's list for an owner begins."""
+        return (share * self.owners + owner) * self.room
 
-    def sums(self) -> Stmt:
-        """Make places of the counts: each is the sum of all before it."""
-        running, zero = T.buffer("running", [1], "int64", align=8), T.const(0)
-
-        def place(o: Expr, share: Expr) -> Stmt:
-            total = T.load(running, zero)
-
-            def move(n: Expr) -> Stmt:
-                return T.seq(T.store(self.places, [share, o], total), T.store(running, [zero], total + n))
-
-            return T.let("n", T.load(self.places, share, o), move)
-
-        loops = T.for_(self.owners, lambda o: T.for_(self.owners, lambda share: place(o, share), "share"), "o")
-        return T.seq(T.allocate(running), T.store(running, [zero], zero), loops)
-
-    def share(self, begin: Expr, share: Expr, point: Callable[[Expr], Stmt]) -> Stmt:
-        """One thread's share of the points."""
-        count = T.minimum(self.scatter.ctx.sizes(self.scatter.points) - begin, T.const(SORT_BLOCK))
+    def sort(self, begin: Expr, share: Expr) -> Stmt:
+        """Put a share of the points on the lists of their owners, and check their indices."""
+        s = self.scatter
+        flag = Flag(s.nest.check)
+        count = T.minimum(s.ctx.sizes(s.points) - begin, T.const(SORT_BLOCK))
         first, last = T.quotient(count * share, self.owners), T.quotient(count * (share + 1), self.owners)
-        return T.for_range(first, last, point, "k")
+        clear = T.for_(self.owners, lambda o: T.store(self.lengths, [share, o], T.const(0)), "o")
+        loop = T.for_range(first, last, lambda k: self.put(begin, share, k, flag), "k")
+        return T.seq(clear, flag.around(loop))
 
-    def meet(self, begin: Expr, share: Expr, k: Expr, flag: Flag) -> Stmt:
-        """Note a point's owner, and count it."""
+    def put(self, begin: Expr, share: Expr, k: Expr, flag: Flag) -> Stmt:
+        """Put a point on its owner's list; one that is dropped is overwritten by the next."""
         s = self.scatter
         row, ok = s.target(begin + k)
         taken = T.all_of([ok, s.valid(begin + k)])
 
-        def note(r: Expr) -> Stmt:
-            owner = T.quotient(r * self.owners, self.rows)
-            owner = owner if taken is None else T.select(taken, owner, self.owners)
-            return T.seq(T.store(self.owner, [k], T.cast("uint8", owner)), self.counted(share, k, lambda place: None))
+        def listed(r: Expr, owner: Expr) -> Stmt:
+            length = T.load(self.lengths, share, owner)
+            more = T.const(1) if taken is None else T.cast("int64", taken)
+            return T.seq(
+                T.store(self.lists, [self.list(share, owner) + length], r * SORT_BLOCK + k),
+                T.store(self.lengths, [share, owner], length + more),
+            )
 
-        return T.seq(flag.test(s.grid(begin + k)), T.let("r", row, note))
+        def owned(r: Expr) -> Stmt:
+            owner = self.owner(r) if taken is None else T.select(taken, self.owner(r), T.const(0))
+            return T.let("to", owner, lambda to: listed(r, to))
 
-    def put(self, share: Expr, k: Expr) -> Stmt:
-        """Write a point to its place."""
-        return self.counted(share, k, lambda place: T.store(self.order, [place], T.cast("int32", k)))
-
-    def counted(self, share: Expr, k: Expr, body: Callable[[Expr], Stmt | None]) -> Stmt:
-        """``body(place)`` of a point's owner, which then moves on by one; nothing for a point that is dropped."""
-
-        def at(owner: Expr) -> Stmt:
-            place = T.load(self.places, share, owner)
-            return T.if_(owner < self.owners, T.seq(body(place), T.store(self.places, [share, owner], place + 1)))
-
-        return T.let("to", T.int64(T.load(self.owner, k)), at)
+        return T.seq(flag.test(s.grid(begin + k)), T.let("r", row, owned))

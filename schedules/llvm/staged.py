@@ -277,3 +277,13 @@ def blocks(lo: Expr, hi: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
 def short_list(name: str, dtype: str) -> Buffer:
     """A list of as many numbers as a block has points."""
     return T.buffer(name, [POINT_BLOCK], dtype, align=64)
+
+
+def with_position(name: str, entry: Expr, begin: Expr, size: int, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+    """``body(point, row)`` of an entry of a list, row * size + the point's position from ``begin`` on."""
+
+    def parts(e: Expr) -> Stmt:
+        point, row = begin + T.floormod(e, T.const(size)), T.floordiv(e, T.const(size))
+        return T.let(f"{name}_point", point, lambda p: T.let(f"{name}_row", row, lambda r: body(p, r)))
+
+    return T.let(name, entry, parts)

@@ -27,6 +27,7 @@ from gscompile.schedules.llvm.numbers import (
     STREAMED_BYTES,
     WIDE_AXIS,
 )
+from gscompile.schedules.llvm.owned import OwnedRows
 from tests.oracle import assert_same
 
 Array = np.ndarray[Any, Any]
@@ -228,16 +229,17 @@ def test_row_major_order_can_be_had(deterministic: bool) -> None:
 def test_points_sorted_by_owner(reduction: str) -> None:
     """Of few rows and of many, some threads own none; dropped points are in nobody's list."""
     rng = np.random.default_rng(0)
-    for rows, width in [(3, 5), (70, 1), (20_000, 3)]:
-        count = 200_000
+    for rows, width, count in [(3, 5, 200_000), (70, 1, 150_000), (20_000, 3, 140_000), (20_000, 3, 20)]:
         x, s = numbers((rows, width), "int32"), numbers((count, width), "int32")
         i = rng.integers(-rows - 1, rows + 1, count)
         kept = (-rows <= i) & (i < rows)
-        m = put(
-            (rows, width), count, "int32", reduction=reduction, bounds="fill", deterministic=True, target=MANY_CORES
-        )
+        b = gs.Builder("sorted")
+        x_, i_, s_ = (b.input(name, a.shape, a.dtype.name) for name, a in (("x", x), ("i", i), ("s", s)))
+        b.output(b.put(x_, i_, s_, reduction=reduction, bounds="fill"))
+        m = b.build(MANY_CORES, rules=[OwnedRows(way="sorted by owner")])
+        assert "for share in" in m.source("tir")
         want = reduced(x, i[kept], s[kept], reduction)
-        for threads in (7, 8, 64, 70):
+        for threads in (1, 2, 3, 7, 8, 64, 70):
             gs.set_num_threads(threads)
             assert_same(m(x, i, s), want)
 
@@ -286,11 +288,11 @@ class Visits:
     ("rows", "width", "reduction", "want", "looks"),
     [
         (20_000, 1, "add", "privatised", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 1 / 8, 64: 1 / 64}),
-        # one thread alone, until points are sorted: to count, to prefetch and to add
-        (10_000, 4, "sub", "owned-rows", {1: 1, 2: 1 / 2, 4: 1 / 4, 16: 3 / 16, 64: 3 / 64}),
+        # one thread alone, or points that are sorted, which are looked at once
+        (10_000, 4, "sub", "owned-rows", {1: 1, 2: 1 / 2, 4: 1 / 4, 16: 1 / 16, 64: 1 / 64}),
         # each at every point for its list, and at those of 4 + 48 of 391 blocks for the span: by one thread, too, since the rows
-        # are not near each other
-        (40_000, 20, "sub", "owned-rows", {1: 1.133, 2: 1.133, 4: 1.133, 8: 1.133, 16: 3 / 16, 64: 3 / 64}),
+        # are not near each other; from 8 threads on points are sorted
+        (40_000, 20, "sub", "owned-rows", {1: 1.133, 2: 1.133, 4: 1.133, 8: 1 / 8, 16: 1 / 16, 64: 1 / 64}),
         # four chunks, and in each the threads that share it: the list, and the span of 4 + 12 of 98 blocks
         (2000, 16, "add", "chunked", {1: 1, 2: 1 / 2, 4: 1 / 4, 8: 0.291, 64: 0.291}),
     ],
