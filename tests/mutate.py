@@ -180,8 +180,8 @@ DEFECTS = [
     Defect(
         "a dropped point on its owner's list",
         "schedules/llvm/partition.py",
-        'T.const(1) if taken is None else T.cast("int64", taken)',
-        "T.const(1)",
+        'length + T.cast("int64", taken)',
+        "length + T.const(1)",
         (SCATTER_PATHS,),
     ),
     Defect(

@@ -118,18 +118,16 @@ class Partition:
         """Put a point on its owner's list; one that is dropped is overwritten by the next."""
         s = self.scatter
         row, ok = s.target(begin + k)
-        taken = T.all_of([ok, s.valid(begin + k)])
 
-        def listed(r: Expr, owner: Expr) -> Stmt:
+        def listed(r: Expr, taken: Expr, owner: Expr) -> Stmt:
             length = T.load(self.lengths, share, owner)
-            more = T.const(1) if taken is None else T.cast("int64", taken)
             return T.seq(
                 T.store(self.lists, [self.list(share, owner) + length], r * SORT_BLOCK + k),
-                T.store(self.lengths, [share, owner], length + more),
+                T.store(self.lengths, [share, owner], length + T.cast("int64", taken)),
             )
 
         def owned(r: Expr) -> Stmt:
-            owner = self.owner(r) if taken is None else T.select(taken, self.owner(r), T.const(0))
-            return T.let("to", owner, lambda to: listed(r, to))
+            taken = T.all_of([ok, s.valid(begin + k), T.const(0) <= r, r < self.rows])
+            return T.let("to", T.select(taken, self.owner(r), T.const(0)), lambda to: listed(r, taken, to))
 
         return T.seq(flag.test(s.grid(begin + k)), T.let("r", row, owned))

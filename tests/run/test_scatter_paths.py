@@ -244,6 +244,30 @@ def test_points_sorted_by_owner(reduction: str) -> None:
             assert_same(m(x, i, s), want)
 
 
+@pytest.mark.parametrize("bounds", ["raise", "fill"])
+def test_scattered_updates_are_made_one_by_one(bounds: str) -> None:
+    """Of single elements, where cells and points come from memory; sorted ones are resolved in vectors."""
+    rng = np.random.default_rng(0)
+    cells, count = 2_200_000, 1_000_000
+    x, s = numbers((cells,), "int8"), numbers((count,), "int8")
+    b = gs.Builder("updates")
+    x_, i_, s_ = b.input("x", (cells,), "int8"), b.input("i", (count,), "int64"), b.input("s", (count,), "int8")
+    b.output(b.put(x_, i_, s_, bounds=bounds))
+    m = b.build(rules=[OwnedRows(way="in order")])
+    assert "one_copy" in m.source("tir")
+    i = rng.integers(-cells, cells, count)
+    i[::1000] = i[0]
+    for places in (i, np.sort(i)):
+        assert_same(m(x, places, s), reduced(x, places, s, "update"))
+    i[count // 2] = cells
+    if bounds == "raise":
+        with pytest.raises(gs.BoundsError, match=str(cells)):
+            m(x, i, s)
+    else:
+        kept = i < cells
+        assert_same(m(x, i, s), reduced(x, i[kept], s[kept], "update"))
+
+
 def test_a_machine_of_few_cores_does_without_that_code() -> None:
     def text(cores: int) -> str:
         target = {"kind": "llvm", "num-cores": cores}
