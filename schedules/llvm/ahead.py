@@ -25,6 +25,8 @@ from gscompile.schedules.choices import Choice
 from gscompile.schedules.llvm.costs import ps
 from gscompile.schedules.llvm.numbers import (
     CACHE_LATENCY_PS,
+    ELEMENT_BYTES,
+    ELEMENTS_AHEAD,
     LEAST_SCATTERED,
     LINE_BYTES,
     LINES_UNDERWAY,
@@ -57,7 +59,10 @@ def rows_ahead(
     time = ps(way, "point") + row * ps(way, "line") // LINE_BYTES
     latency = MEMORY_LATENCY_PS if from_memory(ctx.target, tables, waits) else CACHE_LATENCY_PS
     lines = len(tables) * (1 + (row + LINE_BYTES // 2) // LINE_BYTES)  # rows begin anywhere
-    distance = max(min(latency / time, LINES_UNDERWAY / lines, MOST_AHEAD), least, 1)
+    most = min(LINES_UNDERWAY / lines, MOST_AHEAD)
+    if waits and row <= ELEMENT_BYTES:
+        most = ELEMENTS_AHEAD / len(tables)
+    distance = max(min(latency / time, most), least, 1)
     return ctx.choose(replace(choice, default=1 << round(math.log2(distance))))
 
 

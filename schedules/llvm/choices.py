@@ -14,6 +14,7 @@ from gscompile.schedules.llvm.numbers import (
     AXIS_BLOCK,
     COPY_BLOCK,
     COPY_PREFETCH_BYTES,
+    ELEMENTS_AHEAD,
     FOLD_CHAINS,
     INDEX_PREFETCH_DISTANCE,
     INNER_CELLS,
@@ -61,8 +62,8 @@ CHAINS = Choice("chains", (1, 2, 4, FOLD_CHAINS, 16), FOLD_CHAINS)
 FOLDED_AHEAD = Choice("prefetch", (0, 4, 8, LEAST_FOLDED_AHEAD, 32), LEAST_FOLDED_AHEAD)
 
 # -- scatters
-ROWS_AHEAD = Choice("prefetch", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDED_AHEAD)
-ALONE_AHEAD = Choice("rows ahead", (0, 4, LEAST_ADDED_AHEAD, 16, 32), LEAST_ADDED_AHEAD)
+ROWS_AHEAD = Choice("prefetch", (0, 4, LEAST_ADDED_AHEAD, 16, 32, ELEMENTS_AHEAD), LEAST_ADDED_AHEAD)
+ALONE_AHEAD = Choice("rows ahead", (0, 4, LEAST_ADDED_AHEAD, 16, 32, ELEMENTS_AHEAD), LEAST_ADDED_AHEAD)
 """How far ahead one thread that adds all points prefetches their rows; 0 for not at all, the default of near rows."""
 CELLS_AHEAD = Choice("prefetch", (0, 8, 16, MOST_AHEAD), MOST_AHEAD)
 """How far ahead single elements of a large table are prefetched that points along an axis are combined with.

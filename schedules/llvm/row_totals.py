@@ -165,18 +165,23 @@ class RowTotals:
         return near <= cells < 2 * last_level_bytes(target) and read >= far_bytes(target, waits=True)
 
     @property
-    def far(self) -> bool:
+    def far(self) -> Condition:
         """Whether prefetching rows pays where one thread adds all points.
 
         Long ones where not all that they are of stays in a core's caches, short ones where most come from memory, and that is
-        known: a prefetch costs 0.6 ns.
+        known, or they are narrow: a prefetch costs 0.6 ns.
         """
-        target, tables = self.scatter.ctx.target, self.tables
+        s, target, tables = self.scatter, self.scatter.ctx.target, self.tables
         if self.one_by_one:
             return False
         if self.long:
             return any(assumed(t) > resident_bytes(target) for t in tables)
-        return all(assumed(t) < UNKNOWN_BYTES for t in tables) and from_memory(target, tables, waits=True)
+        if all(isinstance(t, int) and t < UNKNOWN_BYTES for t in tables):
+            return from_memory(target, tables, waits=True)
+        if not s.narrow:
+            return False
+        picked = [T.size_of(buf) for buf, _ in s.rows_picked(T.var("p"))]
+        return sum(picked, s.ctx.sizes(tables[0])) >= far_bytes(target, waits=True)
 
     def ahead(self, choice: Choice) -> int:
         """How many points lie between prefetching their rows and adding to them."""
@@ -198,8 +203,10 @@ class RowTotals:
         large = points * (INDEX_BYTES * len(s.leading) + s.width * s.acc.itemsize) >= LARGE_BYTES
         return in_runs(points, alike, T.select(large, T.const(LEAST_LARGE_RUNS), T.const(LEAST_RUNS)), body)
 
-    def scattered(self, first: Expr, last: Expr, body: Callable[[Condition], Stmt]) -> Stmt:
+    def scattered(self, first: Expr, last: Expr, body: Callable[[Condition], Stmt], far: Condition) -> Stmt:
         """``body(condition)``: whether some points go, or read, far from where their successor does; see :func:`scattered`.
+
+        None do where not ``far``, if that is known at a call.
 
         200,000 single elements into as many neighbouring cells: 0.28 ms, with
         prefetches 0.42.
@@ -213,7 +220,8 @@ class RowTotals:
         def look(at: Expr, pair: Pair) -> Stmt:
             return T.kept(("p", "q"), [first + at, first + at + 1], lambda points: pair(*map(places, points)))
 
-        return scattered(step, look, body, enough=step > 0, too_few=False)
+        enough = T.all_of([step > 0, None if isinstance(far, bool) else far])
+        return scattered(step, look, body, enough=enough, too_few=False)
 
     def added(self, loop: Callable[[Adding], Stmt], runs: Condition) -> Stmt:
         """``loop(add)`` over points, in runs where these are worth looking for."""
@@ -258,7 +266,8 @@ class RowTotals:
         """
         s = self.scatter
         flag = Flag(s.nest.check)
-        distance = self.ahead(ALONE_AHEAD) if self.far else s.ctx.choose(replace(ALONE_AHEAD, default=0))
+        far = self.far
+        distance = s.ctx.choose(replace(ALONE_AHEAD, default=0)) if far is False else self.ahead(ALONE_AHEAD)
 
         def ahead(p: Expr) -> Stmt:
             later = T.minimum(p + distance, last - 1)
@@ -276,8 +285,8 @@ class RowTotals:
             far_away = (far, lambda: every(self.add_at, distance > 0, self.one_by_one))
             return first_of([in_runs, far_away, (True, lambda: every(self.add_at, False))])
 
-        looks = self.one_by_one or (distance and self.far and not self.long)
-        loop = self.scattered(first, last, loops) if looks else loops(distance > 0)
+        looks = self.one_by_one or (distance and far is not False and not self.long)
+        loop = self.scattered(first, last, loops, far) if looks else loops(distance > 0)
         if s.nest.check is None:
             return loop
         return flag.around(loop if 0 not in s.leading else T.if_(first < last, flag.note(T.const(1))))

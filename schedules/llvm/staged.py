@@ -193,7 +193,7 @@ class RowScatter:
 
     def rows_read(self, p: Expr) -> list[tuple[Buffer, list[Expr]]]:
         """Where the rows begin that a point reads."""
-        if not self.nest.window:
+        if self.width == 1:
             return []
         last = [*self.no_window[:-1], T.const(1)]
         here, there = (T.reads(self.source(p, w)) for w in (self.no_window, last))
@@ -209,7 +209,7 @@ class RowScatter:
 
     def rows_picked(self, p: Expr) -> list[tuple[Buffer, list[Expr]]]:
         """Those that an index chooses, single elements too; the hardware prefetches the others where points are read in order."""
-        single = [] if self.nest.window else T.reads(self.source(p, []))
+        single = T.reads(self.source(p, self.no_window)) if self.width == 1 else []
         read = [*self.rows_read(p), *((buf, at) for condition, buf, at in single if condition is None)]
         return [(buf, at) for buf, at in read if any(T.loads_of(x) for x in at)]
 

@@ -26,9 +26,9 @@ def none(*_: Any) -> Any:
     raise AssertionError
 
 
-def ahead(row_bytes: Any, *tables: Any, choice: Any = ROWS_AHEAD, target: Target = TARGET) -> int:
+def ahead(row_bytes: Any, *tables: Any, choice: Any = ROWS_AHEAD, target: Target = TARGET, waits: bool = False) -> int:
     ctx = Context(target, Sizes.of(["n"]), var("threads"), None, none)
-    return int(rows_ahead(ctx, choice, "in order", row_bytes, tables))
+    return int(rows_ahead(ctx, choice, "in order", row_bytes, tables, waits))
 
 
 def test_narrow_rows_from_memory_are_prefetched_farthest() -> None:
@@ -44,6 +44,12 @@ def test_a_cache_needs_less() -> None:
 
 def test_two_tables_have_twice_as_many_lines() -> None:
     assert [ahead(n, 8 * MB, 8 * MB) for n in (4, 64)] == [16, 8]
+
+
+def test_elements_that_are_combined_are_prefetched_farther() -> None:
+    assert [ahead(n, 256 * MB, waits=True) for n in (1, 8, 12, 64)] == [64, 64, 32, 16]
+    assert ahead(1, 8 * MB, 8 * MB, waits=True) == 32
+    assert ahead(1, 8 * MB - 1, waits=True) == 16
 
 
 def test_the_least_is_that_of_the_loop() -> None:
@@ -75,8 +81,8 @@ def test_results_are_the_same_however_far(width: int, source: str) -> None:
     given = {"rule": "owned-rows", "way": "in order"}
     far = b.build(choices={put: given})
     near = b.build(choices={put: {**given, "rows ahead": 0}})
-    lines = (1 if width == 1 else 2) * (1 if source == "rows" else 2)
-    assert f"rows ahead {32 // lines}" in far.explain()
+    most = (64 if width == 1 else 16) // (1 if source == "rows" else 2)
+    assert f"rows ahead {most}" in far.explain()
     assert "rows ahead 0" in near.explain()
     x = rng.standard_normal((rows, width)).astype("float32")
     drawn = rng.integers(-rows, rows, 5000).astype("int32")
