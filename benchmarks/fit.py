@@ -4,8 +4,8 @@
 this machine (``--kind copies``: one of these, keeping what the file holds of the others): six minutes on two cores, which should
 do nothing else.  Each machine is fitted with the sizes of its own caches, by least squares, alone and together with the others.
 Of these fits the one goes to ``schedules/llvm/fitted.py`` that chooses best on all machines: the time of the way with the least
-estimate over that of the best way, on the geometric mean.  ``ruff format`` then breaks its lines.  Needs SciPy, which JAX brings
-(``pip install '.[bench]'``).
+estimate over that of the best way, on the geometric mean; none where what is there chooses as well.  ``ruff format`` then
+breaks its lines.  Needs SciPy, which JAX brings (``pip install '.[bench]'``).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
 from gscompile.schedules.llvm.costs import accumulator_ways, levels, private_chunks, row_chunks, source_levels
 from gscompile.schedules.llvm.elements import PackedColumns
+from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.map import Rows
 from gscompile.schedules.llvm.numbers import LINE_BYTES, MAX_CHUNKS, VECTOR_CELLS
 from gscompile.schedules.llvm.owned import OwnedRows
@@ -282,9 +283,10 @@ def best_fit(kind: str, machines: Sequence[dict[str, Any]]) -> dict[str, list[fl
     """Of each way the numbers of the fit that chooses best on the machines where it was measured."""
     machines = [data for data in machines if kind in data]
     names = [data["machine"]["cpu"] for data in machines]
-    fits = [
-        ({way: fitted(way, kind, some) for way in FEATURES[kind][2]}, name) for some, name in _sets(machines, names)
-    ]
+    ways = FEATURES[kind][2]
+    fits = [({way: standing(way, kind) for way in ways}, "as they stand")]
+    for some, name in _sets(machines, names):
+        fits.append(({way: fitted(way, kind, some) for way in ways}, f"fitted to {name}"))
     losses = []
     for numbers, name in fits:
         found = [np.array(chosen(kind, numbers, data)) for data in machines]
@@ -293,8 +295,19 @@ def best_fit(kind: str, machines: Sequence[dict[str, Any]]) -> dict[str, list[fl
             f"{n} {np.exp(np.log(x).mean()):.3f} (95 %: {np.quantile(x, 0.95):.2f})"
             for n, x in zip(names, found, strict=True)
         )
-        print(f"{kind}, fitted to {name}: chosen / best on {each}")
+        print(f"{kind}, {name}: chosen / best on {each}")
     return fits[int(np.argmin(losses))][0]
+
+
+def standing(way: str, kind: str) -> list[float]:
+    """The numbers of a way as they are, in the order of its features."""
+    times = TIMES[way]
+    listed = (v if isinstance(v, list) else [v] for v in times.values())
+    numbers = [float(v) for each in listed for v in each]
+    if way == "in order":
+        return numbers
+    launches = kind == "rows" or way == "packed"
+    return [*numbers, TIMES["launch"]["point"] / 1e3 if launches else 0.0]
 
 
 def _sets(machines: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[Sequence[Any], str]]:

@@ -13,6 +13,7 @@ import re
 import threading
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -211,16 +212,17 @@ def _launch_here(body: int | None, data: int, tasks: int) -> int:
 
     def task(_: int) -> None:
         """The next task, whichever the pool asks for, so that each runs once."""
-        with lock:
-            k = next(left, None)
-        if k is None:
-            return
-        before, _here.inside = _here.inside, True
+        before, mine = _here.inside, list[int]()
         try:
-            codes[k] = run(k, group, data)
+            with lock:
+                mine.extend(islice(left, 1))  # one call of C: no interrupt falls between taking a task and noting it
+            _here.inside = True
+            for k in mine:
+                codes[k] = run(k, group, data)
         finally:  # an interrupt must not leave the launch waiting
             _here.inside = before
-            ended.release()
+            for _ in mine:
+                ended.release()
 
     pool = _wanted
     if n > 1 and not _here.inside and get_num_threads() > 1:

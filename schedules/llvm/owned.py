@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import dim_max, dim_min
+from gscompile.ir.dims import Dim, dim_max, dim_min
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Expr, Stmt
@@ -26,6 +26,7 @@ from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
     FETCHED_LINE_WORK,
+    L2_BYTES,
     LINE_BYTES,
     SERIAL_WORK,
 )
@@ -110,12 +111,7 @@ class _Rows:
         0.22 ms, and 0.40 if it is shared; 8,673 of 20, 2,423 points: 7.4 us, 21.
         """
         s = self.scatter
-        cells = s.rows * s.width
-        copied = cells * s.nest.dtype.itemsize // COPIED_BYTES
-        work = copied if self.begins_in_vectors else cells if self.into.touched is None else copied + s.rows
-        fetched = dim_min(s.points, s.rows) * ((s.width * s.acc.itemsize + (LINE_BYTES - 1)) // LINE_BYTES)
-        fetched = fetched * (3 if self.widened else 1)  # the output's rows, their totals, and these for the end
-        saved = dim_max(work - fetched * FETCHED_LINE_WORK, 0)
+        work, saved = self.saved
 
         def body(runs: Condition) -> Stmt:
             alone = pays(s.ctx, (saved, SERIAL_WORK)) is False and (True if runs is False else T.not_(runs))
@@ -124,6 +120,19 @@ class _Rows:
             return T.seq(start, added, end if self.widened else None)
 
         return self.into.sampled(body)
+
+    @property
+    def saved(self) -> tuple[Dim, Dim]:
+        """The work before the first point, and how much of it is saved where all threads do it and one adds the points."""
+        s = self.scatter
+        cells = s.rows * s.width
+        copied = cells * s.nest.dtype.itemsize // COPIED_BYTES
+        work = copied if self.begins_in_vectors else cells if self.into.touched is None else copied + s.rows
+        fetched = dim_min(s.points, s.rows) * ((s.width * s.acc.itemsize + (LINE_BYTES - 1)) // LINE_BYTES)
+        fetched = fetched * (3 if self.widened else 1)  # the output's rows, their totals, and these for the end
+        near, table = s.ctx.target.l2_bytes or L2_BYTES, cells * s.acc.itemsize
+        fetched = fetched * near // dim_max(table, near)  # as many as another core's cache still holds
+        return work, dim_max(work - fetched * FETCHED_LINE_WORK, 0)
 
     @property
     def begins_in_vectors(self) -> bool:
