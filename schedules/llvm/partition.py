@@ -56,7 +56,8 @@ class Partition:
 
         def parts(known: list[Expr]) -> Stmt:
             owners, scale, room = known
-            lists = T.buffer("lists", [owners * owners * room], "int64", align=64)
+            # of no names that are bound here: TVM's default pipeline would use them before that
+            lists = T.buffer("lists", [most * (most + SORT_BLOCK)], "int64", align=64)
             lengths = T.buffer("lengths", [MAX_OWNERS, MAX_OWNERS], "int64", align=64)
             found = Partition(s, owners, rows, scale, room, lists, lengths)
             return T.seq(T.allocate(lists), T.allocate(lengths), body(found))
