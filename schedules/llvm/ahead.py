@@ -3,7 +3,8 @@
 A row should be prefetched as long before it is used as the memory takes to bring it: latency / time per point, of
 :data:`~gscompile.schedules.llvm.fitted.TIMES`.  A core waits for so many cache lines at a time, :data:`LINES_UNDERWAY`; more
 points ahead than have that many lines only push others out, so that a wait for memory, where every row is one, is hidden no
-better.  That gives powers of two, from a least distance that each loop has for itself to :data:`MOST_AHEAD`.
+better.  That gives powers of two, from a least distance that each loop has for itself to :data:`MOST_AHEAD`;
+single elements that are combined with cells go to :data:`ELEMENTS_AHEAD`.
 
 Measured with distances of 4 to 64, rows of 4 bytes to 4 KB, tables of 1, 16 and 256 MB (benchmarks/NOTES.md): 32 for rows of one
 line from memory, 16 for those of two, where 32 takes 1.1 to 1.4 times as long; 8 or 16 for longer ones, and for all from a
@@ -59,9 +60,8 @@ def rows_ahead(
     time = ps(way, "point") + row * ps(way, "line") // LINE_BYTES
     latency = MEMORY_LATENCY_PS if from_memory(ctx.target, tables, waits) else CACHE_LATENCY_PS
     lines = len(tables) * (1 + (row + LINE_BYTES // 2) // LINE_BYTES)  # rows begin anywhere
-    most = min(LINES_UNDERWAY / lines, MOST_AHEAD)
-    if waits and row <= ELEMENT_BYTES:
-        most = ELEMENTS_AHEAD / len(tables)
+    elements = waits and row <= ELEMENT_BYTES
+    most = ELEMENTS_AHEAD / len(tables) if elements else min(LINES_UNDERWAY / lines, MOST_AHEAD)
     distance = max(min(latency / time, most), least, 1)
     return ctx.choose(replace(choice, default=1 << round(math.log2(distance))))
 

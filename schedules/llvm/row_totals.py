@@ -148,6 +148,11 @@ class RowTotals:
         return [s.rows * s.width * s.acc.itemsize, *picked]
 
     @property
+    def point_bytes(self) -> Dim:
+        """Bytes that a point brings: its indices and its row of src."""
+        return INDEX_BYTES * len(self.scatter.leading) + self.scatter.width * self.scatter.acc.itemsize
+
+    @property
     def one_by_one(self) -> bool:
         """Whether updates of single elements, if they are scattered, are better made one by one than resolved in vectors.
 
@@ -159,10 +164,11 @@ class RowTotals:
         s = self.scatter
         if not s.reduction.replaces or s.width != 1 or not isinstance(s.points, int) or not isinstance(s.rows, int):
             return False
-        cells, itemsize = s.rows * s.acc.itemsize, s.acc.itemsize
-        target, read = s.ctx.target, s.points * (INDEX_BYTES * s.nest.op.addressing.map.components + itemsize)
-        near = 4 * resident_bytes(target) if itemsize <= 2 else far_bytes(target, waits=True)
-        return near <= cells < 2 * last_level_bytes(target) and read >= far_bytes(target, waits=True)
+        target, itemsize = s.ctx.target, s.acc.itemsize
+        far = far_bytes(target, waits=True)
+        near = 4 * resident_bytes(target) if itemsize <= 2 else far
+        read = s.points * self.point_bytes
+        return near <= s.rows * itemsize < 2 * last_level_bytes(target) and isinstance(read, int) and read >= far
 
     @property
     def far(self) -> Condition:
@@ -200,7 +206,7 @@ class RowTotals:
         def alike(p: Expr, then: Stmt) -> Stmt:
             return s.compared(p, p + 1, lambda rows: T.if_(rows[0] == rows[1], then))
 
-        large = points * (INDEX_BYTES * len(s.leading) + s.width * s.acc.itemsize) >= LARGE_BYTES
+        large = points * self.point_bytes >= LARGE_BYTES
         return in_runs(points, alike, T.select(large, T.const(LEAST_LARGE_RUNS), T.const(LEAST_RUNS)), body)
 
     def scattered(self, first: Expr, last: Expr, body: Callable[[Condition], Stmt], far: Condition) -> Stmt:

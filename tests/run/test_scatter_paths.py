@@ -254,7 +254,7 @@ def test_scattered_updates_are_made_one_by_one(bounds: str) -> None:
     x_, i_, s_ = b.input("x", (cells,), "int8"), b.input("i", (count,), "int64"), b.input("s", (count,), "int8")
     b.output(b.put(x_, i_, s_, bounds=bounds))
     m = b.build(rules=[OwnedRows(way="in order")])
-    assert "one_copy" in m.source("tir")
+    assert "for p in T.serial(" in m.source("tir")  # a loop over points in one copy
     i = rng.integers(-cells, cells, count)
     i[::1000] = i[0]
     for places in (i, np.sort(i)):
