@@ -28,18 +28,27 @@ def base_source(nest: ScatterNest, ctx: Context) -> Buffer | None:
     return source if same else None
 
 
-def copy_base(nest: ScatterNest, ctx: Context, lo: Expr, hi: Expr, unit: Dim) -> Stmt | None:
+def leaves_base(nest: ScatterNest, ctx: Context) -> Expr:
+    """Whether the output, and what it holds before the first point, are too large for any cache."""
+    nbytes = product(nest.shape) * nest.dtype.itemsize
+    return leaves_caches(ctx, nbytes, ctx.sizes(nbytes))
+
+
+def copy_base(nest: ScatterNest, ctx: Context, lo: Expr, hi: Expr, unit: Dim, fenced: bool = True) -> Stmt | None:
     """The cells ``[lo * unit, hi * unit)`` in row-major order, by non-temporal stores where all of them are large; None if base
     is no such copy.
 
     214,272 rows of 64: 3.5 ms, as a loop over elements 5.3.
+
+    Args:
+        fenced: with what waits for those stores.
     """
     source = base_source(nest, ctx)
     if source is None or not nest.shape:
         return None
     first = by_number(lo * ctx.sizes(unit), nest.shape)
-    non_temporal = leaves_caches(ctx, product(nest.shape) * nest.dtype.itemsize, T.size_of(source))
+    non_temporal = leaves_base(nest, ctx)
     # through uint64, or NarrowDataType may pass an int32, for which the kernel is not declared
     nbytes = T.cast("int64", T.cast("uint64", (hi - lo) * ctx.sizes(unit * nest.dtype.itemsize)))
     copy = copy_row(T.address_of(nest.out, *first), T.address_of(source, *first), nbytes, non_temporal)
-    return T.seq(copy, store_fence(non_temporal))
+    return T.seq(copy, store_fence(non_temporal)) if fenced else copy

@@ -33,6 +33,8 @@ from gscompile.schedules.llvm.numbers import (
     L1_BYTES,
     L2_BYTES,
     LINE_BYTES,
+    LISTED_CELL_PS,
+    LISTED_POINT_PS,
     MAX_PARTIALS,
     MIN_CHUNKS,
     MIN_PARTIALS,
@@ -134,6 +136,24 @@ def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
     return (
         f.points * (ps("index scan", "scan") + _more_components(f) + _shared_lines(f))
         + (f.points * per_point("index scan", f, target) + f.widened * WIDEN_PS) // threads
+        + _launch(1)
+    )
+
+
+def row_by_row(f: Facts, target: Target, threads: Dim) -> Dim:
+    """Every thread tests all points and lists those of each row that it owns, and then combines rows with their points.
+
+    These come from anywhere in what the points bring, of half as many bytes as partial results.
+    """
+    brought = replace(f, row_bytes=f.row_bytes // 2, table_bytes=f.points * f.row_bytes // 2)
+    lines = (brought.row_bytes + 63) // 64
+    point = LISTED_POINT_PS + f.row_bytes * ps("index scan", "line") // 64
+    point = (
+        point + lines * _waits("index scan", brought, target, "line waits") + (_gather(f, target) if f.gathered else 0)
+    )
+    return (
+        f.points * (ps("index scan", "scan") + _more_components(f) + _shared_lines(f))
+        + (f.points * point + f.widened * LISTED_CELL_PS) // threads
         + _launch(1)
     )
 
@@ -295,13 +315,20 @@ def both(a: Condition, b: Condition) -> Condition:
     return b if a is True else a if b is True else T.all_of([a, b])
 
 
-def one_by_one(ctx: Context, name: str, f: Facts, sorts: bool) -> Decision:
-    """How rows are added that meet others in the order of the points."""
+def one_by_one(ctx: Context, name: str, f: Facts, sorts: bool, lists: bool) -> Decision:
+    """How rows are added that meet others in the order of the points.
+
+    Args:
+        sorts: whether points may be sorted by owner.
+        lists: whether rows may be made one after the other.
+    """
 
     def estimates() -> dict[str, Dim]:
         found = {"index scan": index_scan(f, ctx.target, THREADS), "in order": in_order(f, ctx.target)}
         if sorts and not (ctx.target.cores is not None and ctx.target.cores < MIN_SORTING_CORES):
             found["sorted by owner"] = sorted_by_owner(f, ctx.target, THREADS)
+        if lists:
+            found["row by row"] = row_by_row(f, ctx.target, THREADS)
         return found
 
     return _decided(ctx, name, f.listed(), estimates, "index scan")

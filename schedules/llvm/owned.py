@@ -4,7 +4,8 @@ Where rows are narrow and all of them stay in a cache, one thread adds all point
 each thread to make its own.
 
 Otherwise each thread scans all indices for its own points (``index_scan.py``), or, where there are many threads, the points are
-sorted by owner first (``partition.py``).
+sorted by owner first (``partition.py``).  Wide rows whose totals have a wider dtype are made one after the other
+(``row_lists.py``).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from gscompile.schedules.llvm.numbers import (
 )
 from gscompile.schedules.llvm.partition import ListedPoint, Partition
 from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.llvm.row_lists import RowLists
 from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.staged import RowScatter, base
 from gscompile.schedules.loops import nested
@@ -47,7 +49,8 @@ class OwnedRows:
         """
         Args:
             sorts: without it, a thread scans all points however many threads there are: less code beside another way.
-            way: ``in order``, ``index scan`` or ``sorted by owner``; by default the one that is estimated to take least.
+            way: ``in order``, ``index scan``, ``sorted by owner`` or ``row by row``; by default the one that is estimated to
+                take least.
         """
         self.sorts, self.way = sorts, way
 
@@ -60,20 +63,28 @@ class OwnedRows:
 
     def statement(self, s: RowScatter) -> Stmt:
         """The scatter, whatever its sizes."""
-        rows = _Rows.of(s)
-        decision = one_by_one(s.ctx, s.nest.name, s.facts, self.sorts)
+        decision = one_by_one(s.ctx, s.nest.name, s.facts, self.sorts, RowLists.pay(s))
 
         def least(way: str) -> Condition:
             return self.way == way if self.way else s.ctx.least(decision, way)
 
-        alone = least("in order")
+        listed = least("row by row") if RowLists.axis(s) is not None else False
+        if listed is True:
+            return with_kernels(_row_by_row(s))
+        rows, alone = _Rows.of(s), least("in order")
         # where only a call tells, one thread that scans is nearly as good, and takes no code of its own
         ways = [
             (alone is True, rows.in_order),
             (least("sorted by owner"), rows.partitioned),
+            (listed, lambda: _row_by_row(s)),
             (True, lambda: shared_range(s.ctx, s.rows, s.nest.work, rows.index_scan, alone=alone)),
         ]
         return with_kernels(first_of(ways))
+
+
+def _row_by_row(s: RowScatter) -> Stmt:
+    """All rows, each with the list of its points."""
+    return shared_range(s.ctx, s.rows, s.nest.work, RowLists.of_rows(s).share)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,14 @@ import pytest
 
 import gscompile as gs
 from gscompile.schedules.llvm.chunked import Chunked
-from gscompile.schedules.llvm.numbers import CHUNKED_ELEMENTS, NARROW_ELEMENTS, POINT_BLOCK, resident_bytes
+from gscompile.schedules.llvm.numbers import (
+    CHUNKED_ELEMENTS,
+    LISTED_TILE,
+    LISTED_WIDTH,
+    NARROW_ELEMENTS,
+    POINT_BLOCK,
+    resident_bytes,
+)
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
 from gscompile.schedules.rule import Target
@@ -25,6 +32,7 @@ WAYS = {
     "in order": OwnedRows(way="in order"),
     "index scan": OwnedRows(way="index scan"),
     "sorted by owner": OwnedRows(way="sorted by owner"),
+    "row by row": OwnedRows(way="row by row"),
     "privatised": Privatised(always=True),
     "chunked": Chunked(always=True),
 }
@@ -112,7 +120,7 @@ def test_orders_of_rows_that_are_not_near(reduction: str) -> None:
 
 
 @pytest.mark.parametrize("bounds", ["clip", "wrap", "fill"])
-@pytest.mark.parametrize("way", ["in order", "index scan", "chunked"])
+@pytest.mark.parametrize("way", ["in order", "index scan", "chunked", "row by row"])
 def test_runs_of_indices_out_of_range(way: str, bounds: str) -> None:
     rows, points = 40, CHUNKED_ELEMENTS // 2 + 3
     m = module((rows, 2), points, "int64", [WAYS[way]], reduction="add", bounds=bounds)
@@ -154,8 +162,14 @@ def test_index_vectors_in_any_order(symbolic: bool) -> None:
             check(m, x, i, src, "add")
 
 
+WIDENED = [
+    *((4000, 16), (40_000, 16), (40_000, 3), (900, 64), (50, 33), (300_000, 1)),
+    *((2000, LISTED_WIDTH), (301, LISTED_TILE + 9)),  # also row by row
+]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize(("rows", "width"), [(4000, 16), (40_000, 16), (40_000, 3), (900, 64), (50, 33), (300_000, 1)])
+@pytest.mark.parametrize(("rows", "width"), WIDENED)
 def test_wider_totals_of_the_rows_that_are_hit(rows: int, width: int, dtype: str) -> None:
     """Few points and many rows, many and few; rounded once, at the end."""
     numpy: Any = pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype
@@ -170,6 +184,8 @@ def test_wider_totals_of_the_rows_that_are_hit(rows: int, width: int, dtype: str
         (("n", "k", "w"), []),
         ((rows, points, width), [WAYS["in order"]]),
         ((rows, points, width), [WAYS["sorted by owner"]]),
+        ((rows, points, width), [WAYS["row by row"]]),
+        (("n", "k", "w"), [WAYS["row by row"]]),
     ):
         m = module((sizes[0], sizes[2]), sizes[1], dtype, rules, reduction="add")
         for threads in (1, 2, 3):
@@ -178,6 +194,18 @@ def test_wider_totals_of_the_rows_that_are_hit(rows: int, width: int, dtype: str
             assert_same(m(given, i[:, None], src.astype(numpy)), want.astype(numpy))
             m(given, i[:, None], src.astype(numpy), out=given)
             assert_same(given, want.astype(numpy))
+
+
+def test_rows_are_made_one_after_the_other_where_that_saves_totals() -> None:
+    """One by one by an estimate; rows that several axes number, with a window that is not the last axis; no totals in memory."""
+    m = module((2, 150, 1030, 1), 300, "float16", [], reduction="add", depth=2)
+    assert "least: row by row" in m.explain()
+    assert m.stats.workspace_bytes < 8 * (300 + 3 * 300) + 3 * 64  # lists, aligned
+    x, src = whole((2, 150, 1030, 1), "float16"), whole((300, 1030, 1), "float16")
+    i = np.random.default_rng(0).integers(0, [2, 150], (300, 2))
+    check(m, x, i, src, "add")
+    narrow = module((150, LISTED_WIDTH // 2), 300, "float16", [], reduction="add")
+    assert "row by row" not in narrow.explain()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
