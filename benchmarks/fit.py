@@ -21,10 +21,18 @@ import numpy as np
 import gscompile as gs
 from gscompile.bench.machine import machine
 from gscompile.bench.timing import Timer, interleaved, timer
+from gscompile.compiler.targets import resolve
 from gscompile.runtime.threads import available_cores, set_num_threads
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
-from gscompile.schedules.llvm.costs import accumulator_ways, levels, private_chunks, row_chunks, source_levels
+from gscompile.schedules.llvm.costs import (
+    accumulator_ways,
+    levels,
+    private_chunks,
+    row_chunks,
+    slow_gathers,
+    source_levels,
+)
 from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.map import Rows
@@ -185,9 +193,11 @@ def measure(path: Path, kinds: Sequence[str]) -> None:
             found = {way: float(f"{v:.4g}") for way, v in KINDS[kind][1](case).items()}
             rows[kind].append({"threads": threads, **case._asdict(), "ms": found})
             print(rows[kind][-1], flush=True)
-    lines = {kind: ",\n".join(map(json.dumps, found)) for kind, found in rows.items()}
+    here = resolve("llvm").facts
+    target = {"arch": here.arch, "vector_bytes": here.vector_bytes}
+    lines = {kind: ",\n".join(map(json.dumps, found)) for kind, found in rows.items() if found}
     body = "".join(f',\n"{kind}": [\n{text}\n]' for kind, text in lines.items())
-    path.write_text(f'{{"machine": {json.dumps(machine())}{body}}}\n')
+    path.write_text(f'{{"machine": {json.dumps(machine())},\n"target": {json.dumps(target)}{body}}}\n')
 
 
 # -- the fit
@@ -201,7 +211,8 @@ def reached(nbytes: int, sizes: Sequence[int]) -> list[int]:
 def machine_of(data: dict[str, Any]) -> Target:
     """The machine that was measured."""
     caches = {level: int(size.removesuffix("K")) << 10 for level, size in data["machine"]["caches"].items()}
-    return Target("llvm", 32, "", caches["L2"], caches["L3"], data["machine"]["cores"])
+    cpu = data.get("target", {"arch": "", "vector_bytes": 32})
+    return Target("llvm", cpu["vector_bytes"], cpu["arch"], caches["L2"], caches["L3"], data["machine"]["cores"])
 
 
 def features(way: str, case: Case, threads: int, target: Target) -> list[float]:
@@ -238,7 +249,11 @@ def copying_features(way: str, case: Short, threads: int, target: Target) -> lis
     """The same of a way to copy short rows."""
     n = case.points / threads / 1e3
     steps = reached(case.table_bytes, levels(target))
-    each = [n, n * case.row_bytes / 64] + [n * min(case.width, VECTOR_CELLS)] * (way == "copied cells")
+    each = [n, n * case.row_bytes / 64]
+    if way == "copied cells":
+        together = n * min(case.width, VECTOR_CELLS)
+        gathered = case.row_bytes // case.width * (case.width > 1 and slow_gathers(target))
+        each += [together, together * gathered]
     return [*each, *(n * s for s in steps), float(threads > 1)]
 
 
@@ -281,7 +296,7 @@ def chosen(kind: str, numbers: dict[str, list[float]], data: dict[str, Any]) -> 
 
 def best_fit(kind: str, machines: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
     """Of each way the numbers of the fit that chooses best on the machines where it was measured."""
-    machines = [data for data in machines if kind in data]
+    machines = [data for data in machines if data.get(kind)]
     names = [data["machine"]["cpu"] for data in machines]
     ways = FEATURES[kind][2]
     fits = [({way: standing(way, kind) for way in ways}, "as they stand")]
@@ -330,7 +345,7 @@ def write(machines: Sequence[dict[str, Any]]) -> None:
             if kind != "picks":
                 times["line"] = next(numbers)
             if way == "copied cells":
-                times["cell"] = next(numbers)
+                times["cell"], times["gathered byte"] = next(numbers), next(numbers)
             lists = (("waits", levels), ("line waits", levels), ("source waits", source_levels))
             for name, steps in {"rows": lists, "picks": (lists[0], lists[2]), "copies": lists[:1]}[kind]:
                 times[name] = [next(numbers) for _ in steps(target)]

@@ -63,6 +63,15 @@ class Copies:
         return with_check(nest, with_kernels(shared_range(ctx, rows, work, copy.copy_range, nest=nest.name)))
 
 
+def indexed_bytes(buf: Buffer, at: list[Expr]) -> Expr:
+    """Bytes of what an index chooses from: one matrix of a tensor whose first axes are not indexed."""
+    first = next((k for k, x in enumerate(at) if T.loads_of(x)), 0)
+    nbytes: Expr = T.const(T.itemsize(buf))
+    for extent in T.extents(buf)[first:]:
+        nbytes = nbytes * extent
+    return nbytes
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """Rows ``out[c]`` that are copies of rows, or filled, where ``c`` are coordinates on the ``outer`` axes."""
@@ -86,7 +95,7 @@ class _Rows:
     @property
     def facts(self) -> Facts:
         """What their time depends on; of a tensor whose size only a call tells, what is assumed."""
-        table = T.constant_value(T.size_of(self.source(self.cell(T.var("r"))).source[0]))
+        table = T.constant_value(indexed_bytes(*self.source(self.cell(T.var("r"))).source))
         assumed = self.ctx.target.l2_bytes or L2_BYTES
         row = product(self.inner) * self.nest.dtype.itemsize
         return Facts(product(self.outer), row, assumed if table is None else table, self.nest.dtype.name)

@@ -23,6 +23,7 @@ from gscompile.schedules.decisions import ONE_BY_ONE, THREADS, Condition, Decisi
 from gscompile.schedules.llvm.choices import GRAIN
 from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.numbers import (
+    AVX2_BYTES,
     CELL_PS,
     COMPONENT_PS,
     FAR_GATHER_PS,
@@ -214,6 +215,11 @@ def packed(f: Facts, target: Target, cells: Dim, blocks: Dim, threads: Dim) -> D
     return (pack + pick) // dim_min(threads, dim_max(blocks, 1)) + _launch(1)
 
 
+def slow_gathers(target: Target) -> bool:
+    """Whether LLVM makes gathers of loads on a CPU that loads elements one by one as fast, or faster: a Zen 4 or 5."""
+    return target.arch.startswith("znver") and target.vector_bytes > AVX2_BYTES
+
+
 def copied_rows(f: Facts, target: Target, threads: Dim) -> Dim:
     """The rows of a block are found together, and copied by a loop that prefetches."""
     row = f.row_bytes * ps("copied rows", "line") // 64
@@ -222,7 +228,10 @@ def copied_rows(f: Facts, target: Target, threads: Dim) -> Dim:
 
 def copied_cells(f: Facts, target: Target, width: int, threads: Dim) -> Dim:
     """A loop over all cells, which are taken one by one unless they are enough for vectors."""
-    row = min(width, VECTOR_CELLS) * ps("copied cells", "cell") + f.row_bytes * ps("copied cells", "line") // 64
+    together = min(width, VECTOR_CELLS)
+    row = together * ps("copied cells", "cell") + f.row_bytes * ps("copied cells", "line") // 64
+    if width > 1 and slow_gathers(target):
+        row = row + f.row_bytes // width * together * ps("copied cells", "gathered byte")
     return f.points * (ps("copied cells", "point") + row + _waits("copied cells", f, target)) // threads
 
 

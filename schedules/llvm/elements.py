@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, ceildiv, dim_max, dim_min, product
+from gscompile.ir.dims import Dim, Shape, ceildiv, dim_max, dim_min, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import first_of
@@ -45,22 +45,25 @@ class PickedRows:
     name = "picked-rows"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
-        if not isinstance(nest, MapNest) or len(nest.shape) < 2:
+        if not isinstance(nest, MapNest):
             return None
-        number = picked_row(nest)
+        ones = ones_of(nest.shape)
+        if len(nest.shape) < 2 + ones:
+            return None
+        number = picked_row(nest, ones)
         if number is None:
             return None
         buf, _ = nest.loads([T.var(f"c{k}") for k in range(len(nest.shape))])[number]
-        itemsize = T.itemsize(buf)
-        row_bytes = T.extents(buf)[-1] * itemsize
+        itemsize, picks = T.itemsize(buf), nest.shape[len(nest.shape) - ones - 1]
+        row_bytes = wide(T.extents(buf), buf)[-1] * itemsize
         # all lines of the next row over all blocks of this one; none where that is too little or too much to prefetch
-        lines = T.quotient(row_bytes, T.maximum(ctx.sizes(nest.shape[-1]), T.const(1)))
+        lines = T.quotient(row_bytes, T.maximum(ctx.sizes(picks), T.const(1)))
         enough = T.all_of([row_bytes >= MIN_PICKED_LINES * LINE_BYTES, lines <= MAX_PICKED_LINES])
         lines = T.minimum(lines, T.quotient(row_bytes, T.const(LINE_BYTES)))
         if T.constant_value(enough) == 0:
             return None
-        rows = _PickedRows(nest, ctx, number, T.select(enough, lines, T.const(0)), LINE_BYTES // itemsize)
-        units = product(nest.shape[:-1]) * rows.parts
+        rows = _PickedRows(nest, ctx, ones, number, T.select(enough, lines, T.const(0)), LINE_BYTES // itemsize)
+        units = product(rows.outer) * rows.parts
         return with_check(nest, with_kernels(shared_range(ctx, units, nest.work, rows.share, nest=nest.name)))
 
 
@@ -69,6 +72,7 @@ class _PickedRows:
     """Rows of a result whose elements are picked from a row each.
 
     Attributes:
+        ones: how many axes of extent 1 come last, after that of the picks.
         number: which of the nest's loads is the row.
         lines: how many lines of the next row to prefetch before each block.
         per_line: elements of a cache line.
@@ -76,15 +80,26 @@ class _PickedRows:
 
     nest: MapNest
     ctx: Context
+    ones: int
     number: int
     lines: Expr
     per_line: int
 
     @property
+    def outer(self) -> Shape:
+        """Extents of the axes that number the rows."""
+        return self.nest.shape[: len(self.nest.shape) - self.ones - 1]
+
+    @property
+    def picks(self) -> Dim:
+        """Of a row."""
+        return self.nest.shape[len(self.outer)]
+
+    @property
     def parts(self) -> Dim:
         """Into how many the picks of a row are cut, where rows are few."""
-        few = dim_min(dim_max(WIDE_AXIS - product(self.nest.shape[:-1]), 0), 1)
-        return 1 + dim_max(ceildiv(self.nest.shape[-1], PICKED_PART) - 1, 0) * few
+        few = dim_min(dim_max(WIDE_AXIS - product(self.outer), 0), 1)
+        return 1 + dim_max(ceildiv(self.picks, PICKED_PART) - 1, 0) * few
 
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)``, which are parts of rows."""
@@ -115,20 +130,22 @@ class _PickedRows:
     @property
     def blocks(self) -> Expr:
         """Of a whole row."""
-        return T.quotient(self.ctx.sizes(self.nest.shape[-1]) + (self.together - 1), T.const(self.together))
+        return T.quotient(self.ctx.sizes(self.picks) + (self.together - 1), T.const(self.together))
 
     def row(self, cells: Share, r: Expr, first: Expr, each: Expr) -> Stmt:
         """The blocks ``[first, first + each)`` of a row, as far as there are any."""
-        outer, picks = self.nest.shape[:-1], self.ctx.sizes(self.nest.shape[-1])
+        outer, picks, last = self.outer, self.ctx.sizes(self.picks), [T.const(0)] * self.ones
         c = unravel(r, outer, self.ctx.sizes)
         later = unravel(T.minimum(r + 1, self.ctx.sizes(product(outer)) - 1), outer, self.ctx.sizes)
-        there, at = self.nest.loads([*later, T.const(0)])[self.number]
+        there, at = self.nest.loads([*later, T.const(0), *last])[self.number]
+        row = wide(at, there)[:-1]
+        beyond = [T.const(0)] * (len(at) - len(row) - 1)
 
         def block(p: Expr) -> Stmt:
             begin = p * self.together
-            line = T.address_of(there, *at[:-1], p * self.lines * self.per_line)
+            line = T.address_of(there, *row, p * self.lines * self.per_line, *beyond)
             end = T.minimum(begin + self.together, picks)
-            loop = T.for_range(begin, end, lambda i: cells.cell([*c, i]), "c")
+            loop = T.for_range(begin, end, lambda i: cells.cell([*c, i, *last]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
         def each_block(k: Expr) -> Stmt:
@@ -137,13 +154,31 @@ class _PickedRows:
         return T.for_(T.minimum(each, self.blocks - first), each_block, "block", one_copy=True)
 
 
-def picked_row(nest: MapNest) -> int | None:
-    """Which of a nest's loads picks elements from a row of memory as the innermost coordinate changes; None if none does."""
+def ones_of(shape: Shape) -> int:
+    """How many of the last axes have extent 1."""
+    return next((k for k, d in enumerate(reversed(shape)) if d != 1), len(shape))
+
+
+def wide(of_axes: list[Expr], buf: Buffer) -> list[Expr]:
+    """What belongs to the axes of a tensor, without its last ones of extent 1."""
+    extents = T.extents(buf)
+    ones = next((k for k, n in enumerate(reversed(extents)) if T.constant_value(n) != 1), len(extents))
+    return of_axes[: len(of_axes) - ones]
+
+
+def picked_row(nest: MapNest, ones: int) -> int | None:
+    """Which of a nest's loads picks elements from a row of memory as the innermost coordinate changes; None if none does.
+
+    Args:
+        ones: how many axes of extent 1 come after that one.
+    """
     c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-    beside, below = [*c[:-1], T.var("other")], [T.var(f"d{k}") for k in range(len(c) - 1)] + [c[-1]]
-    for number, (here, there, later) in enumerate(zip(*map(nest.loads, (c, beside, below)), strict=True)):
-        at, at_there, at_later = here[1], there[1], later[1]
-        picks = T.loads_of(at[-1]) and not T.same_expr(at[-1], at_there[-1])
+    k, last = len(c) - ones - 1, [T.const(0)] * ones
+    beside, below = [*c[:k], T.var("other"), *last], [*(T.var(f"d{j}") for j in range(k)), c[k], *last]
+    cells = [*c[: k + 1], *last], beside, below
+    for number, loads in enumerate(zip(*map(nest.loads, cells), strict=True)):
+        at, at_there, at_later = (wide(x, buf) for buf, x in loads)
+        picks = bool(at) and T.loads_of(at[-1]) and not T.same_expr(at[-1], at_there[-1])
         if picks and _same(at[:-1], at_there[:-1]) and not _same(at[:-1], at_later[:-1]):
             return number
     return None

@@ -5,7 +5,7 @@ Of each way: ``point``, of a point; ``line``, of 64 bytes of its row; ``waits`` 
 table is larger than each of :func:`gscompile.schedules.llvm.costs.levels`; ``source waits``, of a line where what all points
 bring is larger than each of :func:`gscompile.schedules.llvm.costs.source_levels`; ``scan``, of a point of another owner;
 ``clear``, of 64 bytes of an accumulator; ``cell``, of an element that is copied, or packed, which the ``waits`` of that way are
-of, too.
+of, too; ``gathered byte``, of one of a row of several elements that vectors across rows gather, where gathers are slow.
 
 The numbers that rules count in, by their names in ``numbers.py``, are those that ``benchmarks/fit_numbers.py`` found best,
 ``benchmarks/results/*/numbers.json``.
@@ -50,7 +50,7 @@ TIMES: dict[str, dict[str, Any]] = {
     "packed": {"point": 402, "waits": [8, 49, 147, 216, 272, 0], "source waits": [462, 2324], "cell": 38},
     "in place": {"point": 366, "waits": [59, 298, 1354, 1887, 1978, 0], "source waits": [181, 0]},
     "copied rows": {"point": 852, "line": 1277, "waits": [0, 269, 132, 1593, 532, 0]},
-    "copied cells": {"point": 143, "line": 1362, "cell": 205, "waits": [0, 535, 142, 1451, 41, 0]},
+    "copied cells": {"point": 143, "line": 1362, "cell": 205, "gathered byte": 50, "waits": [0, 535, 142, 1451, 41, 0]},
     "launch": {"point": 3445421},
 }
 

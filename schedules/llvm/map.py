@@ -11,10 +11,10 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.ahead import UNKNOWN_BYTES, Pair, far_bytes, known_bytes, place_in, rows_ahead, scattered
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.choices import COPIED_AHEAD
+from gscompile.schedules.llvm.costs import slow_gathers
 from gscompile.schedules.llvm.index_vectors import PickedByVectors, index_vectors
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.numbers import (
-    AVX2_BYTES,
     IN_ORDER,
     LEAST_GATHERED,
     NEIGHBOUR_BYTES,
@@ -110,10 +110,9 @@ def unless_in_order(nest: MapNest, ctx: Context, gathered: Callable[[], Stmt], o
     picked = [
         buf for buf, at in unconditional(nest, c) if picks_elements(buf, at) and T.itemsize(buf) >= LEAST_GATHERED
     ]
-    slow = ctx.target.arch.startswith("znver") and ctx.target.vector_bytes > AVX2_BYTES
     cells = product(nest.shape)
     far = far_bytes(ctx.target)
-    if not slow or len(picked) != 1 or known_bytes(picked[0]) < far or cells == 0:
+    if not slow_gathers(ctx.target) or len(picked) != 1 or known_bytes(picked[0]) < far or cells == 0:
         return gathered()
     step = T.quotient(ctx.sizes(cells), T.const(RUN_SAMPLES + 1))
 

@@ -95,6 +95,18 @@ def test_elements_of_rows(rows: int, width: int, picks: int, bounds: str, symbol
     run(b, "picked-rows" if picked else None, [x, i], np.where(ok, np.take_along_axis(x, at, 1), np.float32(-3)))
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("ones", [1, 2])
+def test_elements_of_rows_before_axes_of_extent_1(ones: int, symbolic: bool) -> None:
+    """These change nothing of where elements lie."""
+    x, last = numbers((300, 256), "float32"), (1,) * ones
+    i = np.random.default_rng(0).integers(0, 256, 70)
+    b = gs.Builder()
+    d = b.input("x", ("n" if symbolic else 300, 256, *last), "float32")
+    b.output(b.take(d, b.input("i", i.shape, "int64"), 1))
+    run(b, "picked-rows", [x.reshape(300, 256, *last), i], x[:, i].reshape(300, 70, *last))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "bool"])
 @pytest.mark.parametrize("index_dtype", ["int32", "uint8", "int64", "uint64"])
 def test_columns_selected(dtype: str, index_dtype: str) -> None:

@@ -167,3 +167,19 @@ def test_copies_of_short_rows_are_explained(width: int, way: str) -> None:
     m = b.build("llvm")
     assert f"least: {way}" in m.explain(n=10**5)
     assert m.stats.kernels[0][1] == ("copies" if way == "copied rows" else "rows")
+
+
+@pytest.mark.parametrize(
+    ("cpu", "way"), [("znver4", "copied rows"), ("skylake-avx512", "copied cells"), ("znver3", "copied cells")]
+)
+def test_rows_of_two_floats_are_gathered_where_that_is_fast(cpu: str, way: str) -> None:
+    b = gs.Builder("pairs")
+    b.output(b.take(b.input("x", (2000, 2), "float32"), b.input("i", (100_000,), "int64"), dim=0))
+    assert f"least: {way}" in b.build({"kind": "llvm", "mcpu": cpu}).explain()
+
+
+def test_rows_are_near_where_the_matrix_is_that_they_are_picked_from() -> None:
+    """The first axis is not indexed: of 64 MB each index chooses among 16 KB."""
+    b = gs.Builder("batches")
+    b.output(b.take(b.input("x", (4096, 2048, 2), "float32"), b.input("i", (100,), "int64"), dim=1))
+    assert "table bytes 16,384," in b.build("llvm").explain()
