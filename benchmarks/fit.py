@@ -27,10 +27,10 @@ from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
 from gscompile.schedules.llvm.costs import (
     accumulator_ways,
+    gathered_bytes,
     levels,
     private_chunks,
     row_chunks,
-    slow_gathers,
     source_levels,
 )
 from gscompile.schedules.llvm.elements import PackedColumns
@@ -252,8 +252,7 @@ def copying_features(way: str, case: Short, threads: int, target: Target) -> lis
     each = [n, n * case.row_bytes / 64]
     if way == "copied cells":
         together = n * min(case.width, VECTOR_CELLS)
-        gathered = case.row_bytes // case.width * (case.width > 1 and slow_gathers(target))
-        each += [together, together * gathered]
+        each += [together, n * gathered_bytes(case.row_bytes // case.width, case.width, target)]
     return [*each, *(n * s for s in steps), float(threads > 1)]
 
 

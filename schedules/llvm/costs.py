@@ -220,6 +220,12 @@ def slow_gathers(target: Target) -> bool:
     return target.arch.startswith("znver") and target.vector_bytes > AVX2_BYTES
 
 
+def gathered_bytes(itemsize: Dim, width: int, target: Target) -> Dim:
+    """Of a row of several elements, those that vectors across rows gather, where gathers are slow; of single bytes none do."""
+    several = width > 1 and itemsize != 1 and slow_gathers(target)
+    return itemsize * min(width, VECTOR_CELLS) if several else 0
+
+
 def copied_rows(f: Facts, target: Target, threads: Dim) -> Dim:
     """The rows of a block are found together, and copied by a loop that prefetches."""
     row = f.row_bytes * ps("copied rows", "line") // 64
@@ -230,8 +236,7 @@ def copied_cells(f: Facts, target: Target, width: int, threads: Dim) -> Dim:
     """A loop over all cells, which are taken one by one unless they are enough for vectors."""
     together = min(width, VECTOR_CELLS)
     row = together * ps("copied cells", "cell") + f.row_bytes * ps("copied cells", "line") // 64
-    if width > 1 and slow_gathers(target):
-        row = row + f.row_bytes // width * together * ps("copied cells", "gathered byte")
+    row = row + gathered_bytes(f.row_bytes // width, width, target) * ps("copied cells", "gathered byte")
     return f.points * (ps("copied cells", "point") + row + _waits("copied cells", f, target)) // threads
 
 

@@ -25,7 +25,7 @@ from gscompile.schedules.llvm.numbers import (
     WIDE_VECTOR_CELLS,
 )
 from gscompile.schedules.llvm.ranges import Ahead, over_box
-from gscompile.schedules.loops import unravel
+from gscompile.schedules.loops import assumed, unravel
 from gscompile.schedules.rule import Checked, Context
 
 
@@ -44,6 +44,8 @@ class Rows:
         if any(T.loads_of(x) for _, at in reads for x in at):
             apart = WIDE_VECTOR_CELLS if nest.dtype.itemsize >= VECTOR_LANE_BYTES else VECTOR_CELLS
         lanes = max(ctx.target.vector_bytes // VECTOR_LANE_BYTES, 1) if of_neighbours(nest) else 1
+        if apart is not None and nest.shape:
+            lanes = min(lanes, max(assumed(nest.shape[-1]), 1))  # what is read beside a row is not computed with it
         ahead = rows_ahead_of(nest, ctx, apart)
         share = lambda: map_share(nest)  # noqa: E731
         first = first_cells(nest)
