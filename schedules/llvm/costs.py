@@ -236,7 +236,7 @@ def copied_cells(f: Facts, target: Target, width: int, threads: Dim) -> Dim:
     """A loop over all cells, which are taken one by one unless they are enough for vectors."""
     together = min(width, VECTOR_CELLS)
     row = together * ps("copied cells", "cell") + f.row_bytes * ps("copied cells", "line") // 64
-    row = row + gathered_bytes(f.row_bytes // width, width, target) * ps("copied cells", "gathered byte")
+    row = row + gathered_bytes(f.row_bytes // max(width, 1), width, target) * ps("copied cells", "gathered byte")
     return f.points * (ps("copied cells", "point") + row + _waits("copied cells", f, target)) // threads
 
 

@@ -222,6 +222,55 @@ def test_row_major_order_can_be_had(deterministic: bool) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-3)
 
 
+def rowwise(shape: tuple[Any, ...], points: Any, dtype: str, **options: Any) -> gs.Module:
+    """A module that scatters along the last axis."""
+    b = gs.Builder("rowwise")
+    x, i = b.input("x", shape, dtype), b.input("i", (*shape[:-1], points), "int64")
+    b.output(b.scatter(x, i, b.input("s", (*shape[:-1], points), dtype), dim=len(shape) - 1, **options))
+    return b.build()
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("bounds", ["raise", "fill", "clip", "wrap"])
+@pytest.mark.parametrize(
+    "dtype,reduction", [("int32", "mul"), ("int8", "add"), ("uint16", "max"), ("float32", "add"), ("float16", "add")]
+)
+def test_rows_of_few_cells_in_turns(dtype: str, reduction: str, bounds: str, symbolic: bool) -> None:
+    rng = np.random.default_rng(0)
+    m = rowwise(
+        ("a", 3, "n") if symbolic else (20, 3, 5), "k" if symbolic else 503, dtype, reduction=reduction, bounds=bounds
+    )
+    assert "turns" in m.source("tir")
+    for rows, cells, points in (
+        [(20, 5, 503), (4, 1, 2000), (2, 5, 7), (1, 300, 999), (0, 5, 9)] if symbolic else [(20, 5, 503)]
+    ):
+        x, s = numbers((rows, 3, cells), dtype, reduction), numbers((rows, 3, points), dtype, reduction)
+        ends = (0, cells) if bounds == "raise" else (-3 * cells, 3 * cells)
+        i = rng.integers(*ends, s.shape)
+        positive = np.where(i < 0, i + cells, i)
+        at = {"clip": np.clip(positive, 0, cells - 1), "wrap": i % cells}.get(bounds, positive)
+        kept = (at >= 0) & (at < cells)
+        want, where = x.copy(), np.nonzero(kept)
+        UFUNC[reduction].at(want, (*where[:2], at[kept]), s[kept])
+        assert_same(same_for_all_threads(m, x, i, s), want)
+        changed = x.copy()
+        m(changed, i, s, out=changed)
+        assert_same(changed, want)
+        if bounds == "raise" and rows:
+            i[-1, -1, -1] = cells
+            with pytest.raises(gs.BoundsError, match=str(cells)):
+                m(x, i, s)
+
+
+def test_what_is_not_combined_in_turns() -> None:
+    """Points whose order matters, cells that are many, updates, and columns."""
+    for options in ({"deterministic": True}, {"reduction": "max"}, {"reduction": "update"}):
+        m = rowwise((20, 5), 503, "float32", **{"reduction": "add", **options})
+        assert "turns" not in m.source("tir")
+    assert "turns" not in rowwise((20, 200), 503, "int32", reduction="add").source("tir")
+    assert "turns" not in scatter(5, 503, 3, reduction="add").source("tir")
+
+
 # -- many threads -----------------------------------------------------------------------------------------------------
 
 
