@@ -32,6 +32,7 @@ from gscompile.schedules.llvm.costs import (
     private_chunks,
     row_chunks,
     source_levels,
+    unwaited,
 )
 from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.fitted import TIMES
@@ -239,7 +240,8 @@ def picking_features(way: str, case: Picks, threads: int, target: Target) -> lis
     steps = reached(case.table_bytes, levels(target))
     brought = [n * s for s in reached(4 * case.points, source_levels(target))]
     if way == "in place":
-        lines = n * min(4 * case.deep, LINE_BYTES) / LINE_BYTES
+        lines, first = n * min(4 * case.deep, LINE_BYTES) / LINE_BYTES, unwaited(case.deep)
+        steps = [s if k >= first else 0 for k, s in enumerate(steps)]
         return [n, *(lines * s for s in steps), *brought, float(threads > 1)]
     cells = case.deep * case.wide / threads / 1e3
     return [n, *(cells * s for s in steps), *brought, cells, float(threads > 1)]

@@ -185,6 +185,20 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
+        "a row's first point listed twice",
+        "schedules/llvm/row_lists.py",
+        "T.store(self.last, [r], p), T.store(self.count",
+        "T.store(self.last, [r], T.load(self.last, r)), T.store(self.count",
+        ("tests/run/test_scatter_ways.py",),
+    ),
+    Defect(
+        "a dropped point combined in turns",
+        "schedules/llvm/turns.py",
+        "T.if_(ok, T.store(turns",
+        "T.if_(None, T.store(turns",
+        (SCATTER_PATHS,),
+    ),
+    Defect(
         "a bad index in a copy not reported",
         "schedules/llvm/column_scatter.py",
         "self.flag.note(T.load(self.wrong.bad, *self.wrong.zero))",

@@ -51,6 +51,8 @@ from gscompile.schedules.llvm.numbers import (
     SORT_BLOCK,
     SORT_LAUNCH_PS,
     SORT_PS,
+    STREAMED_LEVELS,
+    STREAMED_ROWS,
     VECTOR_CELLS,
     WIDEN_PS,
     last_level_bytes,
@@ -204,8 +206,15 @@ def _accumulators(way: str, f: Facts, chunks: Dim, threads: Dim) -> Dim:
 
 def in_place(f: Facts, target: Target, deep: Dim, threads: Dim) -> Dim:
     """Elements are picked from the columns of a table: each from a line of its own, unless few rows have few lines."""
-    waits = _waits("in place", f, target) * dim_min(deep * f.row_bytes, LINE_BYTES) // LINE_BYTES
-    return f.points * (ps("in place", "point") + waits + _source_waits("in place", f, target)) // threads
+    sizes, waits = levels(target), TIMES["in place"]["waits"]
+    first = unwaited(deep)
+    wait = _steps(f.table_bytes, sizes[first:], waits[first:]) * dim_min(deep * f.row_bytes, LINE_BYTES) // LINE_BYTES
+    return f.points * (ps("in place", "point") + wait + _source_waits("in place", f, target)) // threads
+
+
+def unwaited(deep: Dim) -> int:
+    """Of how many :func:`levels` nothing waits for the elements of so many rows: the hardware prefetches few rows."""
+    return STREAMED_LEVELS if isinstance(deep, int) and deep <= STREAMED_ROWS else 0
 
 
 def packed(f: Facts, target: Target, cells: Dim, blocks: Dim, threads: Dim) -> Dim:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -100,3 +101,12 @@ def test_results_are_the_same_however_far(width: int, source: str) -> None:
         i[4321] = wrong
         with pytest.raises(IndexError, match="4321"):
             far(x, i, *arrays[2:])
+
+
+@pytest.mark.parametrize(("width", "places"), [(1, {0}), (2, {0}), (12, {0, 47}), (16, {0, 63}), (32, {0, 64, 127})])
+def test_the_line_of_a_last_byte_is_prefetched(width: int, places: set[int]) -> None:
+    """Rows begin anywhere in a line; single elements lie in one."""
+    b = gs.Builder()
+    b.output(b.take(b.input("x", (MB, width), "float32"), b.input("i", (100_000,), "int64"), dim=0))
+    code = b.build({"kind": "llvm", "mcpu": "skylake"}, choices={"take_2": {"rule": "copies"}}).source("asm")
+    assert {int(place or 0) for place in re.findall(r"prefetcht0\s+(\d*)\(", code)} == places

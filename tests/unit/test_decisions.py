@@ -183,3 +183,11 @@ def test_rows_are_near_where_the_matrix_is_that_they_are_picked_from() -> None:
     b = gs.Builder("batches")
     b.output(b.take(b.input("x", (4096, 2048, 2), "float32"), b.input("i", (100,), "int64"), dim=1))
     assert "table bytes 16,384," in b.build("llvm").explain()
+
+
+def test_few_rows_are_waited_for_only_from_memory() -> None:
+    """The hardware prefetches them otherwise."""
+    near, far = (costs.Facts(10**6, 4, nbytes, "float32") for nbytes in (8 << 20, 48 << 20))
+    few, more = (costs.in_place(near, costs.REFERENCE, deep, 2) for deep in (16, 17))
+    assert few < more
+    assert few < costs.in_place(far, costs.REFERENCE, 16, 2)
