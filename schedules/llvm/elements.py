@@ -128,9 +128,16 @@ class _PickedRows:
         return int(self.ctx.choose(PICKED_TOGETHER))
 
     @property
+    def block(self) -> Expr:
+        """Picks of a block: all of a row where nothing is prefetched, and many rows are shared."""
+        picks = self.ctx.sizes(self.picks)
+        whole = T.all_of([self.lines == 0, self.ctx.sizes(self.parts) == 1])
+        return T.select(whole, T.maximum(picks, T.const(1)), T.const(self.together))
+
+    @property
     def blocks(self) -> Expr:
         """Of a whole row."""
-        return T.quotient(self.ctx.sizes(self.picks) + (self.together - 1), T.const(self.together))
+        return T.quotient(self.ctx.sizes(self.picks) + (self.block - 1), self.block)
 
     def row(self, cells: Share, r: Expr, first: Expr, each: Expr) -> Stmt:
         """The blocks ``[first, first + each)`` of a row, as far as there are any."""
@@ -142,9 +149,9 @@ class _PickedRows:
         beyond = [T.const(0)] * (len(at) - len(row) - 1)
 
         def block(p: Expr) -> Stmt:
-            begin = p * self.together
+            begin = p * self.block
             line = T.address_of(there, *row, p * self.lines * self.per_line, *beyond)
-            end = T.minimum(begin + self.together, picks)
+            end = T.minimum(begin + self.block, picks)
             loop = T.for_range(begin, end, lambda i: cells.cell([*c, i, *last]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
