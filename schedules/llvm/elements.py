@@ -104,43 +104,39 @@ class _PickedRows:
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)``, which are parts of rows."""
         cells = map_share(self.nest)
+        parts = self.ctx.sizes(self.parts)
+        ends = [T.quotient(lo, parts), T.quotient(hi + (parts - 1), parts)]
 
         def rows(known: list[Expr]) -> Stmt:
-            parts, each, first, end = known
+            parts, first, end, block, blocks = known
+            each = T.quotient(blocks + (parts - 1), parts)
 
             def row(at: list[Expr]) -> Stmt:
-                def loop(ends: list[Expr]) -> Stmt:
-                    return T.for_range(ends[0], ends[1], lambda k: self.row(cells, at[0], k * each, each), "part")
+                def part(k: Expr) -> Stmt:
+                    return self.row(cells, at[0], k * each, T.minimum(each, blocks - k * each), block)
 
                 skipped = at[0] * parts
-                return T.kept("part", [T.maximum(lo - skipped, T.const(0)), T.minimum(hi - skipped, parts)], loop)
+                begins = [T.maximum(lo - skipped, T.const(0)), T.minimum(hi - skipped, parts)]
+                return T.kept("part", begins, lambda ends: T.for_range(ends[0], ends[1], part, "part"))
 
             return cells.around(T.for_range(first, end, lambda r: T.kept("row", [r], row), "row"))
 
-        parts = self.ctx.sizes(self.parts)
-        each = T.quotient(self.blocks + (parts - 1), parts)
-        ends = [T.quotient(lo, parts), T.quotient(hi + (parts - 1), parts)]
-        return T.kept(["parts", "each", "first", "end"], [parts, each, *ends], rows)
+        def cut(known: list[Expr]) -> Stmt:
+            (block,) = known
+            blocks = T.quotient(self.ctx.sizes(self.picks) + (block - 1), block)
+            return T.kept(["parts", "first", "end", "size", "blocks"], [parts, *ends, block, blocks], rows)
 
-    @property
-    def together(self) -> int:
-        """Picks of a block."""
-        return int(self.ctx.choose(PICKED_TOGETHER))
+        return T.kept(["block"], [self.block], cut)
 
     @property
     def block(self) -> Expr:
         """Picks of a block: all of a row where nothing is prefetched, and many rows are shared."""
-        picks = self.ctx.sizes(self.picks)
+        together = T.const(self.ctx.choose(PICKED_TOGETHER))
         whole = T.all_of([self.lines == 0, self.ctx.sizes(self.parts) == 1])
-        return T.select(whole, T.maximum(picks, T.const(1)), T.const(self.together))
+        return T.select(whole, T.maximum(self.ctx.sizes(self.picks), T.const(1)), together)
 
-    @property
-    def blocks(self) -> Expr:
-        """Of a whole row."""
-        return T.quotient(self.ctx.sizes(self.picks) + (self.block - 1), self.block)
-
-    def row(self, cells: Share, r: Expr, first: Expr, each: Expr) -> Stmt:
-        """The blocks ``[first, first + each)`` of a row, as far as there are any."""
+    def row(self, cells: Share, r: Expr, first: Expr, count: Expr, size: Expr) -> Stmt:
+        """The blocks ``[first, first + count)`` of a row, of so many picks each."""
         outer, picks, last = self.outer, self.ctx.sizes(self.picks), [T.const(0)] * self.ones
         c = unravel(r, outer, self.ctx.sizes)
         later = unravel(T.minimum(r + 1, self.ctx.sizes(product(outer)) - 1), outer, self.ctx.sizes)
@@ -149,16 +145,16 @@ class _PickedRows:
         beyond = [T.const(0)] * (len(at) - len(row) - 1)
 
         def block(p: Expr) -> Stmt:
-            begin = p * self.block
+            begin = p * size
             line = T.address_of(there, *row, p * self.lines * self.per_line, *beyond)
-            end = T.minimum(begin + self.block, picks)
+            end = T.minimum(begin + size, picks)
             loop = T.for_range(begin, end, lambda i: cells.cell([*c, i, *last]), "c")
             return T.seq(prefetch_lines(line, self.lines), loop)
 
         def each_block(k: Expr) -> Stmt:
             return T.kept("p", [first + k], lambda p: block(p[0]))
 
-        return T.for_(T.minimum(each, self.blocks - first), each_block, "block", one_copy=True)
+        return T.for_(count, each_block, "block", one_copy=True)
 
 
 def ones_of(shape: Shape) -> int:

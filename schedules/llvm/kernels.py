@@ -6,8 +6,9 @@
 ``gs_copy_lines``     copies a row of a few whole lines by non-temporal stores, if ``gs_in_lines`` says that rows can be.  Where
                       their length is known only at run time, a loop with no other way to copy in it keeps what it needs in
                       registers: a million rows of 64 bytes 4.6 ms, by ``gs_copy_row`` 6.0, of a length known before 4.3.
-``gs_prefetch_row``   prefetches the first cache lines of a row that will be read soon, into the L1 cache, and the line of its
-                      last byte, since rows begin anywhere in one: a million rows of 48 bytes of 32 MB 4.8 ms, without 6.6.
+``gs_prefetch_row``   prefetches the first cache lines of a row that will be read soon, into the L1 cache.
+``gs_prefetch_end``   prefetches the line of its last byte, since rows begin anywhere in one: a million rows of 48 bytes of 32 MB
+                      4.8 ms, without 6.6.
 ``gs_prefetch_lines`` prefetches some lines from which elements will be picked soon, into the L2 cache.  1,024 of 4,096 columns
                       of 4,096 rows: 3.1 ms, without 7.4.
 ``gs_store_fence``    waits until non-temporal stores are visible; once per thread, before others are told that it is done.
@@ -232,19 +233,12 @@ _PREFETCH_ROW = (
         )
         for k in range(PREFETCH_LINES)
     )
-    + f"""done:
-  %last = add i64 %n, -1
-  %over = add i64 %n, -{ELEMENT_BYTES + 1}
-  %ends = icmp ult i64 %over, {64 * PREFETCH_LINES - ELEMENT_BYTES}
-  br i1 %ends, label %end, label %out
-end:
-  %e = getelementptr i8, ptr %row, i64 %last
-  call void @llvm.prefetch.p0(ptr %e, i32 0, i32 3, i32 1)
-  br label %out
-out:
-  ret void
-}}
-"""
+    + "done:\n  ret void\n}\n"
+    + "define void @gs_prefetch_end(ptr nocapture readonly %row, i64 %n) alwaysinline nounwind {\n"
+    + "  %last = add i64 %n, -1\n"
+    + "  %p = getelementptr i8, ptr %row, i64 %last\n"
+    + "  call void @llvm.prefetch.p0(ptr %p, i32 0, i32 3, i32 1)\n"
+    + "  ret void\n}\n"
     + "declare void @llvm.prefetch.p0(ptr nocapture readonly, i32 immarg, i32 immarg, i32 immarg)\n"
 )
 
@@ -291,7 +285,10 @@ def copy_lines(to: Expr, source: Expr, nbytes: Expr) -> Stmt:
 
 def prefetch_row(row: Expr, nbytes: Expr) -> Stmt:
     """Prefetch the first of ``nbytes`` bytes into the L1 cache, at most :data:`PREFETCH_LINES` lines."""
-    return T.evaluate(T.call_extern("void", "gs_prefetch_row", row, nbytes))
+    begin, known = T.evaluate(T.call_extern("void", "gs_prefetch_row", row, nbytes)), T.constant_value(nbytes)
+    if known is None or not ELEMENT_BYTES < known <= PREFETCH_LINES * LINE_BYTES:
+        return begin
+    return T.seq(begin, T.evaluate(T.call_extern("void", "gs_prefetch_end", row, nbytes)))
 
 
 def prefetch_lines(start: Expr, lines: Expr) -> Stmt:
