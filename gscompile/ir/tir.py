@@ -1340,10 +1340,10 @@ def extents(buf: Buffer) -> list[Expr]:
     return [int64(d) for d in buf.ty.shape]
 
 
-def size_of(buf: Buffer) -> Expr:
-    """Bytes of all elements of a buffer."""
+def size_of(buf: Buffer, first: int = 0) -> Expr:
+    """Bytes of a buffer's elements, all of them or those that its axes from the ``first`` on number."""
     total = const(itemsize(buf))
-    for n in extents(buf):
+    for n in extents(buf)[first:]:
         total = total * n
     return total
 

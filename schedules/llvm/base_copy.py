@@ -6,8 +6,8 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, product
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.schedules.llvm.costs import leaves_caches
 from gscompile.schedules.llvm.kernels import copy_row, store_fence
-from gscompile.schedules.llvm.numbers import last_level_bytes
 from gscompile.schedules.loops import by_number
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import copied
@@ -30,7 +30,8 @@ def base_source(nest: ScatterNest, ctx: Context) -> Buffer | None:
 
 def leaves_base(nest: ScatterNest, ctx: Context) -> Expr:
     """Whether the output, and as many bytes that it holds before the first point, are too many for any cache."""
-    return ctx.sizes(2 * product(nest.shape) * nest.dtype.itemsize) >= last_level_bytes(ctx.target)
+    nbytes = product(nest.shape) * nest.dtype.itemsize
+    return leaves_caches(ctx, nbytes, ctx.sizes(nbytes))
 
 
 def copy_base(nest: ScatterNest, ctx: Context, lo: Expr, hi: Expr, unit: Dim, fenced: bool = True) -> Stmt | None:

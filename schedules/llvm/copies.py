@@ -65,11 +65,7 @@ class Copies:
 
 def indexed_bytes(buf: Buffer, at: list[Expr]) -> Expr:
     """Bytes of what an index chooses from: one matrix of a tensor whose first axes are not indexed."""
-    first = next((k for k, x in enumerate(at) if T.loads_of(x)), 0)
-    nbytes: Expr = T.const(T.itemsize(buf))
-    for extent in T.extents(buf)[first:]:
-        nbytes = nbytes * extent
-    return nbytes
+    return T.size_of(buf, next((k for k, x in enumerate(at) if T.loads_of(x)), 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,11 +136,8 @@ def in_order(f: Facts, target: Target) -> Dim:
 
 def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
     """Every thread tests all points, and adds those whose rows it owns."""
-    return (
-        f.points * (ps("index scan", "scan") + _more_components(f) + _shared_lines(f))
-        + (f.points * per_point("index scan", f, target) + f.widened * WIDEN_PS) // threads
-        + _launch(1)
-    )
+    added = f.points * per_point("index scan", f, target) + f.widened * WIDEN_PS
+    return _scan(f) + added // threads + _launch(1)
 
 
 def row_by_row(f: Facts, target: Target, threads: Dim) -> Dim:
@@ -150,15 +147,9 @@ def row_by_row(f: Facts, target: Target, threads: Dim) -> Dim:
     """
     brought = replace(f, row_bytes=f.row_bytes // 2, table_bytes=f.points * f.row_bytes // 2)
     lines = (brought.row_bytes + 63) // 64
-    point = LISTED_POINT_PS + f.row_bytes * ps("index scan", "line") // 64
-    point = (
-        point + lines * _waits("index scan", brought, target, "line waits") + (_gather(f, target) if f.gathered else 0)
-    )
-    return (
-        f.points * (ps("index scan", "scan") + _more_components(f) + _shared_lines(f))
-        + (f.points * point + f.widened * LISTED_CELL_PS) // threads
-        + _launch(1)
-    )
+    point = LISTED_POINT_PS + f.row_bytes * ps("index scan", "line") // 64 + (_gather(f, target) if f.gathered else 0)
+    point = point + lines * _waits("index scan", brought, target, "line waits")
+    return _scan(f) + (f.points * point + f.widened * LISTED_CELL_PS) // threads + _launch(1)
 
 
 def sorted_by_owner(f: Facts, target: Target, threads: Dim) -> Dim:
@@ -281,6 +272,11 @@ def _shared_lines(f: Facts) -> Dim:
 def _more_components(f: Facts) -> int:
     """To read an index vector instead of an index."""
     return (f.components - 1) * COMPONENT_PS
+
+
+def _scan(f: Facts) -> Dim:
+    """To test all points, which each thread does that owns rows."""
+    return f.points * (ps("index scan", "scan") + _more_components(f) + _shared_lines(f))
 
 
 def _launch(count: int) -> int:

@@ -6,6 +6,7 @@ from can be foreseen: a row, or a few columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
@@ -108,7 +109,7 @@ class _PickedRows:
         ends = [T.quotient(lo, parts), T.quotient(hi + (parts - 1), parts)]
 
         def rows(known: list[Expr]) -> Stmt:
-            parts, first, end, block, blocks = known
+            block, parts, first, end, blocks = known
             each = T.quotient(blocks + (parts - 1), parts)
 
             def row(at: list[Expr]) -> Stmt:
@@ -122,9 +123,10 @@ class _PickedRows:
             return cells.around(T.for_range(first, end, lambda r: T.kept("row", [r], row), "row"))
 
         def cut(known: list[Expr]) -> Stmt:
-            (block,) = known
-            blocks = T.quotient(self.ctx.sizes(self.picks) + (block - 1), block)
-            return T.kept(["parts", "first", "end", "size", "blocks"], [parts, *ends, block, blocks], rows)
+            blocks = T.quotient(self.ctx.sizes(self.picks) + (known[0] - 1), known[0])
+            return T.kept(
+                ["parts", "first", "end", "blocks"], [parts, *ends, blocks], lambda more: rows([*known, *more])
+            )
 
         return T.kept(["block"], [self.block], cut)
 
@@ -157,16 +159,14 @@ class _PickedRows:
         return T.for_(count, each_block, "block", one_copy=True)
 
 
-def ones_of(shape: Shape) -> int:
-    """How many of the last axes have extent 1."""
+def ones_of(shape: Sequence[Dim | None]) -> int:
+    """How many of the last axes are known to have extent 1."""
     return next((k for k, d in enumerate(reversed(shape)) if d != 1), len(shape))
 
 
 def wide(of_axes: list[Expr], buf: Buffer) -> list[Expr]:
     """What belongs to the axes of a tensor, without its last ones of extent 1."""
-    extents = T.extents(buf)
-    ones = next((k for k, n in enumerate(reversed(extents)) if T.constant_value(n) != 1), len(extents))
-    return of_axes[: len(of_axes) - ones]
+    return of_axes[: len(of_axes) - ones_of([T.constant_value(n) for n in T.extents(buf)])]
 
 
 def picked_row(nest: MapNest, ones: int) -> int | None:

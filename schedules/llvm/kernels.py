@@ -284,7 +284,10 @@ def copy_lines(to: Expr, source: Expr, nbytes: Expr) -> Stmt:
 
 
 def prefetch_row(row: Expr, nbytes: Expr) -> Stmt:
-    """Prefetch the first of ``nbytes`` bytes into the L1 cache, at most :data:`PREFETCH_LINES` lines."""
+    """Prefetch the first of ``nbytes`` bytes into the L1 cache, at most :data:`PREFETCH_LINES` lines.
+
+    The line of the last byte, too, if their number is known and as few, since a row begins anywhere in a line.
+    """
     begin, known = T.evaluate(T.call_extern("void", "gs_prefetch_row", row, nbytes)), T.constant_value(nbytes)
     if known is None or not ELEMENT_BYTES < known <= PREFETCH_LINES * LINE_BYTES:
         return begin

@@ -33,7 +33,17 @@ from gscompile.schedules.llvm.numbers import (
 )
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.ranges import always_shared, shared_range
-from gscompile.schedules.llvm.staged import RowScatter, base, blocks, combined, identity, separable, short_list, streams
+from gscompile.schedules.llvm.staged import (
+    RowScatter,
+    base,
+    blocks,
+    combined,
+    identity,
+    keeps_order,
+    separable,
+    short_list,
+    streams,
+)
 from gscompile.schedules.loops import assumed, unravel
 from gscompile.schedules.rule import Checked, Context
 
@@ -71,8 +81,8 @@ class Privatised:
 
 def accumulators_of(s: RowScatter) -> int:
     """How many accumulators the points of a chunk go to in turns."""
-    if s.reduction.idempotent and not s.acc.is_integer:
-        return 1  # floats keep the last of two equal zeros, and the first NaN: in the order of the points
+    if keeps_order(s.reduction, s.acc):
+        return 1
     return int(s.ctx.choose(replace(ACCUMULATORS, default=accumulator_ways(s.acc.is_integer))))
 
 

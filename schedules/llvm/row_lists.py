@@ -148,10 +148,10 @@ class RowLists(RowTotals):
     def fetch(self, p: Expr) -> Stmt:
         """Prefetch the begin of what a point reads."""
         s = self.scatter
-        nbytes = s.ctx.sizes(s.width)
+        width = s.ctx.sizes(s.width)
         return T.seq(
             *(
-                prefetch_row(T.address_of(buf, *at), T.minimum(nbytes * T.itemsize(buf), T.const(COPY_PREFETCH_BYTES)))
+                prefetch_row(T.address_of(buf, *at), T.minimum(width * T.itemsize(buf), T.const(COPY_PREFETCH_BYTES)))
                 for buf, at in s.rows_read(p)
             )
         )

@@ -230,6 +230,11 @@ def separable(nest: ScatterNest, ctx: Context) -> bool:
     return not (r.stepwise or nest.op.deterministic or ctx.deterministic)
 
 
+def keeps_order(reduction: Reduction, acc: DType) -> bool:
+    """Whether a cell has one accumulator, to which points go in their order: floats keep the last of two zeros, the first NaN."""
+    return reduction.idempotent and not acc.is_integer
+
+
 def combined(nest: ScatterNest, acc: DType, old: Expr, new: Expr) -> Expr:
     """``old`` reduced with ``new``: a minimum of single elements without a branch, up to :data:`RARE_POINTS` for each cell."""
     value = nest.op.reduction.combine(acc, old, new)

@@ -19,7 +19,7 @@ from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.costs import accumulator_ways, pays
 from gscompile.schedules.llvm.numbers import POINTS_PER_TURN, TURN_CELLS
-from gscompile.schedules.llvm.staged import combined, identity, separable
+from gscompile.schedules.llvm.staged import combined, identity, keeps_order, separable
 from gscompile.schedules.rule import Context
 
 
@@ -53,11 +53,9 @@ class Turns:
             isinstance(last, Indexed) and last.window is None and list(m.layout) == [("index", j) for j in m.grid_axes]
         )
         same = [s.axis if isinstance(s, Shared) else None for s in outer] == list(m.grid_axes[:-1])
-        if not (single and along and same and separable(nest, ctx)):
+        if not (single and along and same and separable(nest, ctx)) or keeps_order(nest.op.reduction, acc):
             return None
         assert isinstance(last, Indexed)
-        if nest.op.reduction.idempotent and not acc.is_integer:
-            return None  # floats keep the last of two equal zeros, and the first NaN
         return Turns(nest, ctx, acc, totals, flag, last.component, accumulator_ways(acc.is_integer))
 
     @property
