@@ -199,6 +199,13 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
+        "the points of a run that no other has left out",
+        "schedules/llvm/privatised.py",
+        "T.floordiv(points + (runs - 1), T.const(runs))",
+        "T.floordiv(points, T.const(runs))",
+        (SCATTER_PATHS,),
+    ),
+    Defect(
         "a bad index in a copy not reported",
         "schedules/llvm/column_scatter.py",
         "self.flag.note(T.load(self.wrong.bad, *self.wrong.zero))",

@@ -306,7 +306,7 @@ def accumulator_ways(integer: bool) -> int:
     return min(1 << math.ceil(math.log2(chain / ps("privatised", "point"))), MOST_WAYS)
 
 
-def private_chunks(points: Dim, cells: Dim, ways: int, most: int) -> Dim:
+def private_chunks(points: Dim, cells: Dim, ways: Dim, most: int) -> Dim:
     """Into how many chunks points of single cells are cut: two, or a few, from so many for each cell on, more where each of its
     ``ways`` accumulators has as many."""
     few = chunk_count(points, cells, POINTS_PER_CELL, MIN_PARTIALS, MIN_CHUNKS)

@@ -59,7 +59,7 @@ class IndexScan:
 
     def scan(self, first: Expr, last: Expr, runs: Condition) -> Stmt:
         """The points ``[first, last)``; ``runs``: whether runs are worth looking for."""
-        each = blocks(first, last, lambda begin, count: self.block(begin, count, runs))
+        each = blocks(first, last, POINT_BLOCK, lambda begin, count: self.block(begin, count, runs))
         loops = self.flag.around(T.seq(self.test(first, last), self.count(T.const(0)), each))
         return T.seq(*map(T.allocate, (self.owned, self.length, self.span, self.listed)), loops)
 

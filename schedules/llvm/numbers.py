@@ -464,6 +464,9 @@ INTEGER_CHAIN_PS = 1640
 MOST_WAYS = 4
 """Accumulators of a cell that points go to in turns, at most."""
 
+ORDERED_CELLS = 2048
+"""Cells up to which each has so many accumulators where the order of their points matters: all of them stay in the L1 cache."""
+
 STREAM_BLOCK = NUMBERS["STREAM_BLOCK"]
 """Points between two prefetches of index and src, each :data:`POINT_BLOCK` points ahead.
 

@@ -267,16 +267,14 @@ def streams(nest: ScatterNest, grid: list[Expr]) -> list[tuple[Buffer, list[Expr
     return found
 
 
-def blocks(lo: Expr, hi: Expr, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
-    """``body(first, count)`` for each block of the points ``[lo, hi)``."""
+def blocks(lo: Expr, hi: Expr, size: int, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
+    """``body(first, count)`` for each block of the points ``[lo, hi)``, of at most :data:`POINT_BLOCK`."""
 
     def block(k: Expr) -> Stmt:
-        first = lo + k * POINT_BLOCK
-        return T.kept(
-            ("first", "count"), [first, T.minimum(hi - first, T.const(POINT_BLOCK))], lambda names: body(*names)
-        )
+        first = lo + k * size
+        return T.kept(("first", "count"), [first, T.minimum(hi - first, T.const(size))], lambda names: body(*names))
 
-    return T.for_(T.floordiv(hi - lo + (POINT_BLOCK - 1), T.const(POINT_BLOCK)), block, "block")
+    return T.for_(T.floordiv(hi - lo + (size - 1), T.const(size)), block, "block")
 
 
 def short_list(name: str, dtype: str) -> Buffer:

@@ -21,6 +21,7 @@ from gscompile.schedules.llvm import RULES
 from gscompile.schedules.llvm.costs import accumulator_ways
 from gscompile.schedules.llvm.numbers import (
     CHUNKED_ELEMENTS,
+    ORDERED_CELLS,
     PARALLEL_POINTS,
     POINT_BLOCK,
     PRIVATISED_BYTES,
@@ -463,6 +464,37 @@ def test_zeros_and_nan_keep_their_order() -> None:
     assert np.signbit(
         same_for_all_threads(add, np.full(7, -0.0, np.float32), i, np.full(len(s), -0.0, np.float32))
     ).all()
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("cells", [1, 5, ORDERED_CELLS, ORDERED_CELLS + 1])
+@pytest.mark.parametrize(("dtype", "codes"), [("float16", "uint16"), ("float32", "uint32"), ("float64", "uint64")])
+def test_minima_of_points_in_any_order_keep_the_last_zero_and_the_first_nan(
+    dtype: str, codes: str, cells: int, symbolic: bool
+) -> None:
+    """Where accumulators have runs of the points: zeros and NaN of either sign, NaN with payloads, bit for bit."""
+    points = PARALLEL_POINTS + 13
+    rng = np.random.default_rng(cells)
+    values = rng.choice(np.array([0.0, -0.0, 1.0, 2.0, -1.0], dtype), points, p=[0.3, 0.3, 0.2, 0.19, 0.01])
+    nan = np.full(points, np.nan, dtype).view(codes) | rng.integers(0, 64, points).astype(codes)
+    values = np.where(rng.random(points) < 1e-3, nan.view(dtype), values)
+    for reduction in ("min", "max"):
+        m = put(
+            ("n",) if symbolic else (cells,), "k" if symbolic else points, dtype, reduction=reduction, bounds="fill"
+        )
+        assert rule(m) == "privatised"
+        x = rng.choice(np.array([3.0, 0.0, -0.0, -3.0], dtype), cells)
+        anywhere = rng.integers(0, cells, points)
+        constant, dropped = np.full(points, cells - 1), np.where(rng.random(points) < 0.1, cells, anywhere)
+        for i in (anywhere, np.sort(anywhere), constant, dropped):
+            # the first NaN of a cell, else the last of its least values
+            got = same_for_all_threads(m, x, i, values).view(codes)
+            all_values, cell = np.concatenate([x, values]), np.concatenate([np.arange(cells), i])
+            key = np.where(np.isnan(all_values), -np.inf, all_values * (1 if reduction == "min" else -1))
+            place = np.where(np.isnan(all_values), 1, -1) * np.arange(len(cell))
+            best = np.lexsort((place, key, cell))
+            best = best[np.unique(cell[best], return_index=True)[1]]
+            assert got.tolist() == all_values[best][:cells].view(codes).tolist()
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------
