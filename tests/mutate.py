@@ -199,6 +199,13 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
+        "a choice of float16 the other way round",
+        "gscompile/ir/float16.py",
+        "(x.args[1], x.args[2])",
+        "(x.args[2], x.args[1])",
+        ("tests/run/test_operators.py",),
+    ),
+    Defect(
         "the points of a run that no other has left out",
         "schedules/llvm/privatised.py",
         "T.floordiv(points + (runs - 1), T.const(runs))",

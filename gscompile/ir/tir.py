@@ -23,6 +23,7 @@ from tvm import ir, s_tir, te, tirx
 from tvm.sym import Analyzer
 from tvm.tirx.compilation_pipeline import default_tir_pipeline, register_tir_pipeline
 
+from gscompile.ir.float16 import moved_by_codes
 from gscompile.ir.reserved import in_code
 
 Expr: TypeAlias = Any  # tvm's PrimExpr; its Python classes carry no usable types
@@ -1154,7 +1155,9 @@ def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
         pipeline: the name of TVM's lowering, as registered.
     """
     if pipeline == CPU_PIPELINE:
-        mod = tvm.IRModule({name: _announced(for_llvm(_in_one_copy(f))) for name, f in mod.functions.items()})
+        mod = tvm.IRModule(
+            {name: _announced(for_llvm(_in_one_copy(moved_by_codes(f)))) for name, f in mod.functions.items()}
+        )
         if any(wraps_around(f) for f in mod.functions.values()):
             with _llvm_options:
                 return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)

@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gscompile as gs
 from tests.asm import Loop, hottest, loops
+from tests.oracle import assert_same
 
 Make = Callable[[gs.Builder], gs.Value]
 ROW = 64
@@ -115,3 +117,54 @@ def test_minima_of_single_elements_do_not_branch(dtype: str) -> None:
     for loop in found:
         assert loop.count(r"^j") == 1, loop.instructions
         assert not loop.count("vpinsrw"), "waits for what the register held"
+
+
+Move = Callable[[gs.Builder, str], gs.Value]
+
+
+def elements(b: gs.Builder, dtype: str) -> gs.Value:
+    return b.gather(b.input("x", (3000, 7), dtype), b.input("i", (4000, 7), "int64"), 0)
+
+
+def short_rows(b: gs.Builder, dtype: str) -> gs.Value:
+    return b.take(b.input("x", (3000, 3), dtype), b.input("i", (4000,), "int64"), bounds="fill", fill=-0.0)
+
+
+def updates(b: gs.Builder, dtype: str) -> gs.Value:
+    return b.put(b.input("x", (9000,), dtype), b.input("i", (4000,), "int64"), b.input("s", (4000,), dtype))
+
+
+MOVED: list[Move] = [elements, short_rows, updates]
+
+
+@pytest.mark.parametrize("move", MOVED)
+def test_float16_is_moved_as_integers(move: Move) -> None:
+    """x86 loads one into a part of a vector register, and waits for what the rest held."""
+
+    def parts(dtype: str) -> int:
+        return sum(loop.count(r"^v?p(insr|extr)w") for loop in loops(asm(lambda b: move(b, dtype), "avx2")))
+
+    assert parts("float16") == parts("int16")
+
+
+@pytest.mark.parametrize("move", MOVED)
+def test_float16_keeps_its_bits(move: Move) -> None:
+    """NaN and zeros of either sign, payloads too, also beside something that is computed of the same tensors."""
+    results = []
+    for computes in (False, True):
+        b = gs.Builder("k")
+        b.output(moved := move(b, "float16"))
+        if computes:
+            b.output(moved + 1)
+        m, rng = b.build("llvm"), np.random.default_rng(0)
+        args = [
+            rng.integers(0, 1 << 16, v.shape, "uint16").view("float16")
+            if v.dtype.is_float
+            else rng.integers(-9, 3000, v.shape)
+            for v in m.inputs
+        ]
+        got = m(*args)
+        results.append(got[0] if computes else got)
+        if computes:
+            assert_same(got[1], got[0] + np.float16(1))
+    assert results[0].tobytes() == results[1].tobytes()
