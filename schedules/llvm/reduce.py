@@ -13,12 +13,13 @@ from gscompile.schedules.decisions import Condition
 from gscompile.schedules.folds import accumulators, fold_step
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import CHAINS
-from gscompile.schedules.llvm.folded_rows import Later, Prefetch, folded_ahead, gathered_rows, same_ranges
+from gscompile.schedules.llvm.costs import slow_gathers
+from gscompile.schedules.llvm.folded_rows import Later, Prefetch, folded_ahead, gathered_rows, reads, same_ranges
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import MIN_COLUMNS, NARROW_TABLE_BYTES
 from gscompile.schedules.llvm.tiles import known_tile, tile_width, tiled, variable_tile
 from gscompile.schedules.loops import over_reduced, storage
-from gscompile.schedules.rule import Checked, Context
+from gscompile.schedules.rule import Checked, Context, Target
 
 
 class Columns:
@@ -79,8 +80,26 @@ class Folds:
                 return T.for_(count, lambda k: chains(nest, [cell(k)]), "c")
             return chains(nest, [cell(k) for k in range(n)], prefetch)
 
-        stmt = tiled(nest, ctx, width, tile, gathered)
+        stmt = tiled(nest, ctx, width, tile, gathered, one_by_one=not gathered and gathers_slowly(nest, ctx.target))
         return with_kernels(stmt) if gathered else stmt
+
+
+def gathers_slowly(nest: ReduceNest, target: Target) -> bool:
+    """Whether folds of a few gathered rows take longer in vectors across them, which LLVM makes where it unrolls a fold.
+
+    60,000 rows of 1 to 3 elements on a Zen 4, 2 to 20 in each fold, one by one / in vectors: float32, float64 and int32 0.65 to
+    0.9 on the mean, from 0.3; of 2 and 3 int16 and bfloat16 0.7 to 1.0, but of 1 up to 2.2; int8 and longer rows 1.0 to 1.1.
+    """
+    columns = nest.shape[-1]
+    if not isinstance(columns, int) or columns >= MIN_COLUMNS or not slow_gathers(target):
+        return False
+    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+    picked = [
+        buf
+        for _, buf, at in reads(nest, c, [T.var(f"r{k}") for k in range(len(nest.ranges(c)))])
+        if any(map(T.loads_of, at))
+    ]
+    return any(T.itemsize(buf) >= (4 if columns == 1 else 2) for buf in picked)
 
 
 def rows_share_an_index(nest: ReduceNest) -> bool:

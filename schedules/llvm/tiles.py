@@ -46,6 +46,7 @@ def tiled(
     gathered: Sequence[int] = (),
     around: Callable[[list[Expr], Stmt], Stmt] | None = None,
     apart: bool = True,
+    one_by_one: bool = False,
 ) -> Stmt:
     """``body(first cell, count, later, far)`` for tiles of neighbours on the innermost kept axis, in parallel.
 
@@ -55,6 +56,7 @@ def tiled(
     Args:
         around: (first cell, statement) -> what a tile's statement is part of.
         apart: ``body`` stands twice where that depends on a call, with a ``count`` of ``width`` and with one that is less.
+        one_by_one: LLVM is kept from making vectors across tiles.
     """
     columns = nest.shape[-1]
     if isinstance(columns, int):
@@ -87,7 +89,10 @@ def tiled(
 
             return T.kept("first", first_cell(u), at)
 
-        return T.for_range(lo, hi, tile, "tile")
+        def alone(u: Expr) -> Stmt:
+            return T.let("u", T.opaque(u), tile)
+
+        return T.for_range(lo, hi, alone if one_by_one else tile, "tile")
 
     def share(lo: Expr, hi: Expr) -> Stmt:
         if not gathered:
