@@ -22,7 +22,7 @@ def moved_by_codes(func: Any) -> Any:
     touched, moved = Counter[Any](), Counter[Any]()
 
     def declared(x: Any) -> None:
-        if _is(x.buffer, FLOAT):
+        if _is_float(x.buffer):
             tensors.append(x.buffer)
 
     def loaded(x: Any) -> None:
@@ -30,7 +30,7 @@ def moved_by_codes(func: Any) -> Any:
 
     def stored(x: Any) -> None:
         touched[x.buffer] += 1
-        sources = _moved(x.value) if _is(x.buffer, FLOAT) else None
+        sources = _moved(x.value) if _is_float(x.buffer) else None
         if sources is not None:
             moved.update([x.buffer, *sources])
 
@@ -111,8 +111,8 @@ def _calls(x: Any, name: str) -> bool:
     return isinstance(x, ir.Call) and str(getattr(x.op, "name", "")).endswith(f".{name}")
 
 
-def _is(tensor: Any, dtype: str) -> bool:
-    return str(tensor.ty.dtype) == dtype
+def _is_float(tensor: Any) -> bool:
+    return str(tensor.ty.dtype) == FLOAT
 
 
 def _named(x: Any, dtype: str) -> str:

@@ -16,8 +16,9 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.ahead import UNKNOWN_BYTES, Pair, known_bytes, place_in, rows_ahead, scattered
 from gscompile.schedules.llvm.choices import FOLDED_AHEAD
+from gscompile.schedules.llvm.costs import slow_gathers
 from gscompile.schedules.llvm.kernels import prefetch_row
-from gscompile.schedules.llvm.numbers import PREFETCHED_TENSORS, RUN_SAMPLES, resident_bytes
+from gscompile.schedules.llvm.numbers import MIN_COLUMNS, PREFETCHED_TENSORS, RUN_SAMPLES, resident_bytes
 from gscompile.schedules.loops import over_reduced
 from gscompile.schedules.rule import Context, Target
 
@@ -29,6 +30,12 @@ def same_ranges(nest: ReduceNest) -> bool:
     here, there = ([T.var(f"{name}{k}") for k in range(len(nest.shape))] for name in "cd")
     pairs = zip(nest.ranges(here), nest.ranges(there), strict=True)
     return all(T.same_expr(x, y) for a, b in pairs for x, y in zip(a, b, strict=True))
+
+
+def anywhere(nest: ReduceNest) -> tuple[list[Expr], list[Expr]]:
+    """Variables: a cell, and a position in its box."""
+    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
+    return c, [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
 
 
 Read: TypeAlias = tuple[Expr | None, Buffer, list[Expr]]
@@ -46,8 +53,7 @@ def gathered_rows(nest: ReduceNest, target: Target, least: int = 0) -> list[int]
     Args:
         least: bytes that such a tensor is known to have; 0 where its size need not be known.
     """
-    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-    r = [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
+    c, r = anywhere(nest)
     beside = reads(nest, [*c[:-1], c[-1] + 1], r)
     found: list[int] = []
     seen: list[list[Expr]] = []
@@ -65,10 +71,22 @@ def gathered_rows(nest: ReduceNest, target: Target, least: int = 0) -> list[int]
     return found[:PREFETCHED_TENSORS]
 
 
+def gathers_slowly(nest: ReduceNest, target: Target) -> bool:
+    """Whether folds of a few gathered rows take longer in vectors across them, which LLVM makes where it unrolls a fold.
+
+    60,000 rows of 1 to 3 elements on a Zen 4, 2 to 20 in each fold, one by one / in vectors: float32, float64 and int32 0.65 to
+    0.9 on the mean, from 0.3; of 2 and 3 int16 and bfloat16 0.7 to 1.0, but of 1 up to 2.2; int8 and longer rows 1.0 to 1.1.
+    """
+    columns = nest.shape[-1]
+    if not isinstance(columns, int) or columns >= MIN_COLUMNS or not slow_gathers(target):
+        return False
+    picked = [buf for _, buf, at in reads(nest, *anywhere(nest)) if any(map(T.loads_of, at))]
+    return any(T.itemsize(buf) >= (4 if columns == 1 else 2) for buf in picked)
+
+
 def folded_ahead(nest: ReduceNest, ctx: Context, gathered: list[int], width: int) -> int:
     """How many rows, of tiles ``width`` cells wide, lie between prefetching those of ``gathered`` and folding them."""
-    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-    found = reads(nest, c, [T.var(f"r{k}") for k in range(len(nest.ranges(c)))])
+    found = reads(nest, *anywhere(nest))
     buffers = [found[k][1] for k in gathered]
     columns = nest.shape[-1]
     cells = dim_min(columns, width) if isinstance(columns, int) else width

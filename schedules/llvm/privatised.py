@@ -236,7 +236,7 @@ class _Private:
         s, ways, count = self.chunks.scatter, self.chunks.ways, self.chunks.chunks
         points, ordered = s.ctx.sizes(s.points), keeps_order(s.reduction, s.acc)
 
-        def added(ends: list[Expr]) -> Stmt:
+        def between(ends: list[Expr]) -> Stmt:
             def by(ways: int) -> Stmt:
                 first, last = ends
                 return _Lanes.around(ways, ways if ordered else 1, last - first, lambda x: self.added(g, x, first))
@@ -245,7 +245,7 @@ class _Private:
                 return by(ways)
             return T.if_(s.ctx.sizes(ways) > 1, by(MOST_WAYS), by(1))
 
-        return T.kept(["first", "last"], [T.quotient(points * k, count) for k in (g, g + 1)], added)
+        return T.kept(["first", "last"], [T.quotient(points * k, count) for k in (g, g + 1)], between)
 
     def added(self, g: Expr, lanes: _Lanes, first: Expr) -> Stmt:
         """The points of a chunk from ``first`` on, and what they come to."""
@@ -270,7 +270,7 @@ class _Private:
         group = self.chunks.together // lanes.runs
         groups = T.floordiv(n, T.const(group))
 
-        def each(lo: Expr, body: Callable[[Expr, Expr, Expr], Stmt | None], one_copy: bool = False) -> Stmt:
+        def each(lo: Expr, body: Callable[[Expr, Expr, Expr], Stmt], one_copy: bool = False) -> Stmt:
             """``body(point, place in the list, run)`` for the points from the ``lo``-th of each run on."""
 
             def run(r: Expr) -> Stmt:
@@ -297,10 +297,11 @@ class _Private:
         row = row if taken is None else T.select(taken, row, cells)
         return T.seq(T.store(self.target, [place], T.cast("int32", row)), flag.test(s.grid(p)))
 
-    def convert(self, p: Expr, place: Expr) -> Stmt | None:
+    def convert(self, p: Expr, place: Expr) -> Stmt:
         """Convert what a point brings."""
+        assert self.values is not None
         s = self.chunks.scatter
-        return None if self.values is None else T.store(self.values, [place], s.source(p, s.no_window))
+        return T.store(self.values, [place], s.source(p, s.no_window))
 
     def add(self, lanes: _Lanes, p: Expr, place: Expr, way: Expr) -> Stmt:
         """Add a point to one of the accumulators of its cell."""

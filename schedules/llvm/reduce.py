@@ -13,13 +13,20 @@ from gscompile.schedules.decisions import Condition
 from gscompile.schedules.folds import accumulators, fold_step
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import CHAINS
-from gscompile.schedules.llvm.costs import slow_gathers
-from gscompile.schedules.llvm.folded_rows import Later, Prefetch, folded_ahead, gathered_rows, reads, same_ranges
+from gscompile.schedules.llvm.folded_rows import (
+    Later,
+    Prefetch,
+    anywhere,
+    folded_ahead,
+    gathered_rows,
+    gathers_slowly,
+    same_ranges,
+)
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import MIN_COLUMNS, NARROW_TABLE_BYTES
 from gscompile.schedules.llvm.tiles import known_tile, tile_width, tiled, variable_tile
 from gscompile.schedules.loops import over_reduced, storage
-from gscompile.schedules.rule import Checked, Context, Target
+from gscompile.schedules.rule import Checked, Context
 
 
 class Columns:
@@ -84,28 +91,9 @@ class Folds:
         return with_kernels(stmt) if gathered else stmt
 
 
-def gathers_slowly(nest: ReduceNest, target: Target) -> bool:
-    """Whether folds of a few gathered rows take longer in vectors across them, which LLVM makes where it unrolls a fold.
-
-    60,000 rows of 1 to 3 elements on a Zen 4, 2 to 20 in each fold, one by one / in vectors: float32, float64 and int32 0.65 to
-    0.9 on the mean, from 0.3; of 2 and 3 int16 and bfloat16 0.7 to 1.0, but of 1 up to 2.2; int8 and longer rows 1.0 to 1.1.
-    """
-    columns = nest.shape[-1]
-    if not isinstance(columns, int) or columns >= MIN_COLUMNS or not slow_gathers(target):
-        return False
-    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-    picked = [
-        buf
-        for _, buf, at in reads(nest, c, [T.var(f"r{k}") for k in range(len(nest.ranges(c)))])
-        if any(map(T.loads_of, at))
-    ]
-    return any(T.itemsize(buf) >= (4 if columns == 1 else 2) for buf in picked)
-
-
 def rows_share_an_index(nest: ReduceNest) -> bool:
     """Whether the indices that a fold uses are those of its neighbours on the innermost kept axis."""
-    c = [T.var(f"c{k}") for k in range(len(nest.shape))]
-    r = [T.var(f"r{k}") for k in range(len(nest.ranges(c)))]
+    c, r = anywhere(nest)
     pairs = zip(nest.grid(c, r), nest.grid([*c[:-1], c[-1] + 1], r), strict=True)
     return all(T.same_expr(x, y) for x, y in pairs)
 

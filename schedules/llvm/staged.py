@@ -231,7 +231,7 @@ def separable(nest: ScatterNest, ctx: Context) -> bool:
 
 
 def keeps_order(reduction: Reduction, acc: DType) -> bool:
-    """Whether a cell has one accumulator, to which points go in their order: floats keep the last of two zeros, the first NaN."""
+    """Whether points must be combined in their order: minima of floats keep the last of two zeros and the first NaN."""
     return reduction.idempotent and not acc.is_integer
 
 

@@ -119,6 +119,19 @@ def test_minima_of_single_elements_do_not_branch(dtype: str) -> None:
         assert not loop.count("vpinsrw"), "waits for what the register held"
 
 
+@pytest.mark.parametrize("rows", [2000, "n"])
+@pytest.mark.parametrize(("dtype", "columns", "alone"), [("float32", 2, True), ("int16", 3, True), ("int8", 2, False)])
+def test_bags_of_few_short_rows_are_not_gathered_where_that_is_slow(
+    dtype: str, columns: int, alone: bool, rows: int | str
+) -> None:
+    """LLVM makes vectors across bags where it unrolls each, by gathers or cell by cell."""
+    b = gs.Builder("k")
+    b.output(b.sum(b.take(b.input("x", (rows, columns), dtype), b.input("i", (90_000, 3), "int64")), 1))
+    made = str(b.build({"kind": "llvm", "mcpu": "znver4", "num-cores": 2}).source("asm"))
+    across = re.findall(r"\tv(?:pgather[dq][dq]|gather[dq]p[sd]|pextrq)\t", made)
+    assert alone == (len(across) <= 2), across  # a flag's lanes are put together at the end of a check
+
+
 Move = Callable[[gs.Builder, str], gs.Value]
 
 
@@ -166,5 +179,6 @@ def test_float16_keeps_its_bits(move: Move) -> None:
         got = m(*args)
         results.append(got[0] if computes else got)
         if computes:
-            assert_same(got[1], got[0] + np.float16(1))
+            with np.errstate(invalid="ignore", over="ignore"):
+                assert_same(got[1], got[0] + np.float16(1))
     assert results[0].tobytes() == results[1].tobytes()
