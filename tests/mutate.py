@@ -213,6 +213,20 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
+        "a share's list goes on with indices of the next one",
+        "schedules/llvm/bags.py",
+        "T.minimum(count + self.ahead, end * length - number)",
+        "count + self.ahead",
+        ("tests/run/test_folds.py",),
+    ),
+    Defect(
+        "each part of a long bag starts anew",
+        "schedules/llvm/bags.py",
+        "T.if_(begin == 0, ",
+        "T.if_(begin >= 0, ",
+        ("tests/run/test_folds.py",),
+    ),
+    Defect(
         "a bad index in a copy not reported",
         "schedules/llvm/column_scatter.py",
         "self.flag.note(T.load(self.wrong.bad, *self.wrong.zero))",

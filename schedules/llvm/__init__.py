@@ -1,5 +1,6 @@
 """Rules for llvm, in the order in which they are tried."""
 
+from gscompile.schedules.llvm.bags import Bags
 from gscompile.schedules.llvm.check import Check
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
@@ -19,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     PickedRows(),
     PackedColumns(),
     Rows(),
+    Bags(),
     Columns(),
     Folds(),
     Scans(),
@@ -34,6 +36,7 @@ SERIAL_RULES: tuple[Rule, ...] = (
     Check(),
     Copies(),
     Rows(),
+    Bags(),
     Columns(),
     Folds(),
     Scans(),

@@ -118,7 +118,7 @@ def known_tile(nest: ReduceNest, first: list[Expr], count: int, prefetch: Prefet
     def cells(body: Callable[[Expr, list[Expr]], Stmt]) -> Stmt:
         return T.for_(count, lambda k: body(k, [*first[:-1], first[-1] + k]), "c")
 
-    return _side_by_side(nest, count, cells, _rows(nest, first, prefetch))
+    return side_by_side(nest, count, cells, _rows(nest, first, prefetch))
 
 
 def variable_tile(nest: ReduceNest, first: list[Expr], width: int, count: Expr, prefetch: Prefetch | None) -> Stmt:
@@ -138,7 +138,7 @@ def variable_tile(nest: ReduceNest, first: list[Expr], width: int, count: Expr, 
         return T.seq(run(0, first[-1]), run(half, first[-1] + count - half))
 
     def fold(most: int, cells: Cells) -> Stmt:
-        return _side_by_side(nest, most, cells, rows)
+        return side_by_side(nest, most, cells, rows)
 
     def in_blocks(width: int) -> Stmt:
         assert prefetch is not None
@@ -146,7 +146,7 @@ def variable_tile(nest: ReduceNest, first: list[Expr], width: int, count: Expr, 
 
     shorter = in_blocks if prefetch is not None and prefetch.one_range else None
     narrow = _in_vectors(nest, first, half, count, fold, shorter)
-    return T.if_(count > half, _side_by_side(nest, 2 * half, halves, rows), narrow)
+    return T.if_(count > half, side_by_side(nest, 2 * half, halves, rows), narrow)
 
 
 def _vector(nest: ReduceNest, lanes: int, body: Callable[[Expr], Stmt]) -> Stmt:
@@ -192,7 +192,7 @@ def _in_blocks(nest: ReduceNest, first: list[Expr], width: int, count: Expr, pre
             def rows(step: Callable[[list[Expr]], Stmt]) -> Stmt:
                 return T.for_(n, lambda r: known(step, r), "r0", one_copy=True)
 
-            return _side_by_side(nest, most, cells, rows, total)
+            return side_by_side(nest, most, cells, rows, total)
 
         def known(step: Callable[[list[Expr]], Stmt], r: Expr) -> Stmt:
             """A step whose rows' places are listed."""
@@ -259,9 +259,7 @@ def _overlapping(
     return T.seq(T.allocate(begins), begin, body(lanes * vectors, cells))
 
 
-def _side_by_side(
-    nest: ReduceNest, width: int, cells: Cells, rows: Rows, total: Sequence[Buffer] | None = None
-) -> Stmt:
+def side_by_side(nest: ReduceNest, width: int, cells: Cells, rows: Rows, total: Sequence[Buffer] | None = None) -> Stmt:
     """The folds of some cells, ``width`` of them, side by side.
 
     Args:

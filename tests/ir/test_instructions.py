@@ -120,16 +120,36 @@ def test_minima_of_single_elements_do_not_branch(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [2000, "n"])
-@pytest.mark.parametrize(("dtype", "columns", "alone"), [("float32", 2, True), ("int16", 3, True), ("int8", 2, False)])
+@pytest.mark.parametrize(
+    ("dtype", "columns", "bags", "alone"),
+    [
+        ("float32", 2, (90_000, 3), True),
+        ("int16", 3, (90_000, 3), True),
+        ("int8", 2, (90_000, 3), True),
+        ("float32", 2, (30_000, 3, 3), True),  # not listed
+        ("int16", 3, (30_000, 3, 3), True),
+        ("int8", 2, (30_000, 3, 3), False),
+    ],
+)
 def test_bags_of_few_short_rows_are_not_gathered_where_that_is_slow(
-    dtype: str, columns: int, alone: bool, rows: int | str
+    dtype: str, columns: int, bags: tuple[int, ...], alone: bool, rows: int | str
 ) -> None:
     """LLVM makes vectors across bags where it unrolls each, by gathers or cell by cell."""
     b = gs.Builder("k")
-    b.output(b.sum(b.take(b.input("x", (rows, columns), dtype), b.input("i", (90_000, 3), "int64")), 1))
+    x, i = b.input("x", (rows, columns), dtype), b.input("i", bags, "int64")
+    b.output(b.sum(b.take(x, i), len(bags) - 1))
     made = str(b.build({"kind": "llvm", "mcpu": "znver4", "num-cores": 2}).source("asm"))
     across = re.findall(r"\tv(?:pgather[dq][dq]|gather[dq]p[sd]|pextrq)\t", made)
     assert alone == (len(across) <= 2), across  # a flag's lanes are put together at the end of a check
+
+
+@pytest.mark.parametrize("columns", [2, 3, 7, 12])
+def test_short_rows_of_float16_do_not_wait_for_what_a_register_held(columns: int) -> None:
+    b = gs.Builder("k")
+    b.output(b.sum(b.take(b.input("x", (2000, columns), "float16"), b.input("i", (9000, 20), "int64")), 1))
+    text = b.build(TARGETS["avx512"]).source("asm")
+    folds = [loop for loop in loops(text) if loop.count("vcvtph2ps")]
+    assert folds and not any(loop.count("vpinsrw") for loop in folds)
 
 
 Move = Callable[[gs.Builder, str], gs.Value]

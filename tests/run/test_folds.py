@@ -310,3 +310,40 @@ def test_an_index_with_other_readers_is_checked_before_them() -> None:
     np.testing.assert_array_equal(m(x_, y_, i_)[1], np.full((6, 40), 5))
     with pytest.raises(gs.BoundsError):
         m(x_, y_, i_ + 10**12)
+
+
+@pytest.mark.parametrize("length", ["k", 1, 3, 9, 256, 300], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int16", "int8"])
+def test_bags_of_short_rows(dtype: str, length: Any, threads: int) -> None:
+    """Listed in blocks of 256 rows, of several bags or of a part of one; of a near table and of one that is prefetched."""
+    rng = np.random.default_rng(3)
+    for width in (1, 2, 3, 5, 8, 12, 16):
+        for op in ("sum", "max") if width in (2, 3) else ("sum",):
+            for rows in (7, 700_000 // width):
+                compiled = bags(width, length, "n", rows, dtype, op)
+                assert width == 1 or "bags" in {rule for _, rule in compiled.stats.kernels}
+                x = rng.integers(-2, 3, (rows, width)).astype(dtype)  # whose sums are exact
+                for count in (0, 1, 130):
+                    for k in (0, 1, 100, 255, 256, 257, 600) if length == "k" else (length,):
+                        if op == "max" and k == 0:
+                            continue
+                        i = rng.integers(-rows, rows, (count, k))
+                        got = compiled(x, i)
+                        want = getattr(x[i].astype("float64"), op)(1)
+                        np.testing.assert_array_equal(got.astype("float64"), want)
+
+
+@pytest.mark.parametrize("length", ["k", 4, 300], ids=str)
+@pytest.mark.parametrize("rows", [9, 300_000])
+def test_bags_of_short_rows_find_the_first_bad_index(length: Any, rows: int, threads: int) -> None:
+    compiled = bags(3, length, "n", rows)
+    assert "bags" in {rule for _, rule in compiled.stats.kernels}
+    x = np.ones((rows, 3), np.float32)
+    k = 5 if length == "k" else length
+    for at in ((0, 0), (40, 2), (99, k - 1)):
+        for bad in (rows, -rows - 1, np.iinfo(np.int64).min, np.iinfo(np.int64).max):
+            i = np.zeros((100, k), np.int64)
+            i[at] = i[99, k - 1] = bad
+            with pytest.raises(gs.BoundsError, match=rf"\[{at[0]}, {at[1]}\]"):
+                compiled(x, i)
+    np.testing.assert_array_equal(compiled(x, np.zeros((100, k), np.int64)), np.full((100, 3), k, np.float32))
