@@ -27,7 +27,7 @@ from gscompile.schedules.llvm.numbers import (
     NEIGHBOUR_BYTES,
 )
 from gscompile.schedules.llvm.ranges import shared_range
-from gscompile.schedules.llvm.tiles import side_by_side
+from gscompile.schedules.llvm.tiles import from_list, side_by_side
 from gscompile.schedules.loops import by_number, number_in
 from gscompile.schedules.rule import Checked, Context, Target
 
@@ -175,8 +175,8 @@ class _Share:
 
         def listed(j: Expr) -> Stmt:
             buf, at = self._row([zero, zero], number + j)
-            test = self.flag.test(by_number(number + j, [0, 0])) if self.flag.check else None
-            return T.seq(T.store(self.places, [j], number_in(buf, [*at[:-1], zero])), test)
+            place = T.store(self.places, [j], number_in(buf, [*at[:-1], zero]))
+            return T.seq(place, self.flag.test(by_number(number + j, [0, 0])))
 
         def folds(ahead: int) -> Stmt:
             def bag(i: Expr) -> Stmt:
@@ -223,14 +223,8 @@ class _Share:
 
         def over_rows(step: Callable[[list[Expr]], Stmt]) -> Stmt:
             def row(r: Expr) -> Stmt:
-                buf, at = self._row([bag, T.const(0)], begin + r)
-
-                def change(b: Buffer, x: list[Expr]) -> Expr | None:
-                    if b.same_as(buf) and all(map(T.same_expr, x[:-1], at[:-1])):
-                        return T.load_vector(buf, T.load(self.places, entry + r) + x[-1], 1)
-                    return None
-
-                rest = T.with_loads(step([begin + r]), change)
+                listed = [(T.load(self.places, entry + r), *self._row([bag, T.const(0)], begin + r))]
+                rest = from_list(step([begin + r]), listed)
                 return T.seq(self._prefetch(entry + r + ahead), rest) if ahead else rest
 
             known = T.constant_value(rows)

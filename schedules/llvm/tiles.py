@@ -196,15 +196,8 @@ def _in_blocks(nest: ReduceNest, first: list[Expr], width: int, count: Expr, pre
 
         def known(step: Callable[[list[Expr]], Stmt], r: Expr) -> Stmt:
             """A step whose rows' places are listed."""
-            rows = rows_at(lo + r)
-
-            def change(buf: Buffer, x: list[Expr]) -> Expr | None:
-                for p, (b, y) in zip(places, rows, strict=True):
-                    if buf.same_as(b) and all(map(T.same_expr, x[:-1], y[:-1])):
-                        return T.load_vector(buf, T.load(p, r) + x[-1], 1)
-                return None
-
-            return T.with_loads(step([lo + r]), change)
+            rows = zip(places, rows_at(lo + r), strict=True)
+            return from_list(step([lo + r]), [(T.load(p, r), *row) for p, row in rows])
 
         lists = prefetch.ahead_of(listed)
         if prefetch.far is not True:
@@ -221,6 +214,18 @@ def _in_blocks(nest: ReduceNest, first: list[Expr], width: int, count: Expr, pre
         T.for_(width, lambda k: T.seq(*(T.store(a, [k], v) for a, (_, v) in zip(total, nest.initial, strict=True)))),
         T.for_(T.quotient(some + (ROW_BLOCK - 1), T.const(ROW_BLOCK)), nth, "block", one_copy=True),
     )
+
+
+def from_list(step: Stmt, rows: Sequence[tuple[Expr, Buffer, list[Expr]]]) -> Stmt:
+    """A step that reads some rows where a list says that they begin: (place in the tensor, tensor, coordinates)."""
+
+    def change(buf: Buffer, x: list[Expr]) -> Expr | None:
+        for place, b, y in rows:
+            if buf.same_as(b) and all(map(T.same_expr, x[:-1], y[:-1])):
+                return T.load_vector(buf, place + x[-1], 1)
+        return None
+
+    return T.with_loads(step, change)
 
 
 def _in_vectors(
