@@ -5,6 +5,7 @@ from gscompile.schedules.llvm.check import Check
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
 from gscompile.schedules.llvm.elements import PackedColumns, PickedRows
+from gscompile.schedules.llvm.listed import ListedRows
 from gscompile.schedules.llvm.map import Rows
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
@@ -19,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     Copies(),
     PickedRows(),
     PackedColumns(),
+    ListedRows(),
     Rows(),
     Bags(),
     Columns(),

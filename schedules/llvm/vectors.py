@@ -19,6 +19,8 @@ VECTOR_BYTES = 32
 """Of a vector at most: LLVM too prefers these on CPUs that have longer ones."""
 MOST_LANES = 8
 """Elements of a vector at most: one fewer may remain, to be done one by one."""
+VECTORS_TOGETHER = 4
+"""Vectors of a long run."""
 
 
 def vector_lanes(ctx: Context, dtype: DType, length: Dim, element: Callable[[Expr], Expr]) -> int:
@@ -29,7 +31,7 @@ def vector_lanes(ctx: Context, dtype: DType, length: Dim, element: Callable[[Exp
         element: (position in the row) -> what is read there.
     """
     lanes = min(ctx.target.vector_bytes, VECTOR_BYTES) // dtype.itemsize
-    ours = not isinstance(length, int) and 1 < lanes <= MOST_LANES and _side_by_side(element)
+    ours = not isinstance(length, int) and 1 < lanes <= MOST_LANES and side_by_side(element)
     return lanes if ours else 1
 
 
@@ -43,7 +45,28 @@ def in_vectors(
     return T.seq(vectors, rest)
 
 
-def _side_by_side(element: Callable[[Expr], Expr]) -> bool:
+def overlapping(length: Expr, lanes: int, cell: Callable[[Expr], Stmt], name: str) -> Stmt:
+    """``cell(i)`` over ``[0, length)``, which is done twice to some: the last vector overlaps the one before.
+
+    Long runs go by :data:`VECTORS_TOGETHER` vectors at once, all of which are read before one is written, so that no load
+    waits for a store 4 KB from it.
+    """
+
+    def vector(begin: Expr, lanes: int) -> Stmt:
+        return T.vectorized(lanes, lambda v: cell(begin + v))
+
+    several = lanes * VECTORS_TOGETHER
+    runs, whole = T.quotient(length, T.const(several)), T.quotient(length, T.const(lanes))
+    first = runs * VECTORS_TOGETHER
+    vectors = T.seq(
+        T.for_(runs, lambda k: vector(k * several, several), f"{name}_run", one_copy=True),
+        T.for_(whole - first, lambda k: vector((first + k) * lanes, lanes), f"{name}_vector", one_copy=True),
+        T.if_(whole * lanes < length, vector(length - lanes, lanes)),
+    )
+    return T.if_(length >= lanes, vectors, T.for_(length, cell, name, one_copy=True))
+
+
+def side_by_side(element: Callable[[Expr], Expr]) -> bool:
     """Whether neighbours are read from neighbouring places, or from one, whatever is read elsewhere."""
     here, there = (T.reads(element(T.const(k))) for k in (0, 1))
     if len(here) != len(there):
