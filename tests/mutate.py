@@ -227,6 +227,13 @@ DEFECTS = [
         ("tests/run/test_folds.py",),
     ),
     Defect(
+        "the columns after the last whole vector left out",
+        "schedules/llvm/vectors.py",
+        "T.if_(whole * lanes < length, vector(length - lanes, lanes))",
+        "T.if_(whole * lanes < 0, vector(length - lanes, lanes))",
+        ("tests/run/test_listed_rows.py",),
+    ),
+    Defect(
         "a bad index in a copy not reported",
         "schedules/llvm/column_scatter.py",
         "self.flag.note(T.load(self.wrong.bad, *self.wrong.zero))",

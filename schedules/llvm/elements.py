@@ -14,6 +14,7 @@ from gscompile.ir.dims import Dim, Shape, ceildiv, dim_max, dim_min, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import first_of
+from gscompile.schedules.llvm.ahead import far_bytes
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import INDICES_AHEAD, PACKED_TOGETHER, PICKED_TOGETHER
@@ -25,6 +26,9 @@ from gscompile.schedules.llvm.numbers import (
     MIN_PICKED_LINES,
     PACKED_COLUMNS,
     PICKED_PART,
+    PICKS_AHEAD,
+    PICKS_OF_LINE,
+    SHORT_PICKED_LINES,
     WIDE_AXIS,
     packed_bytes,
 )
@@ -60,10 +64,16 @@ class PickedRows:
         # all lines of the next row over all blocks of this one; none where that is too little or too much to prefetch
         lines = T.quotient(row_bytes, T.maximum(ctx.sizes(picks), T.const(1)))
         enough = T.all_of([row_bytes >= MIN_PICKED_LINES * LINE_BYTES, lines <= MAX_PICKED_LINES])
-        lines = T.minimum(lines, T.quotient(row_bytes, T.const(LINE_BYTES)))
+        of_row = T.quotient(row_bytes, T.const(LINE_BYTES))
+        lines = T.minimum(lines, of_row)
         if T.constant_value(enough) == 0:
             return None
-        rows = _PickedRows(nest, ctx, ones, number, T.select(enough, lines, T.const(0)), LINE_BYTES // itemsize)
+        # in short rows the lines of the next one come too late
+        count = ctx.sizes(picks)
+        short = T.all_of([enough, of_row <= SHORT_PICKED_LINES, count > 0, count <= of_row * PICKS_OF_LINE])
+        short = T.all_of([short, T.size_of(buf) >= far_bytes(ctx.target)])
+        lines = T.select(T.all_of([enough, T.not_(short)]), lines, T.const(0))
+        rows = _PickedRows(nest, ctx, ones, number, lines, LINE_BYTES // itemsize, short)
         units = product(rows.outer) * rows.parts
         return with_check(nest, with_kernels(shared_range(ctx, units, nest.work, rows.share, nest=nest.name)))
 
@@ -77,6 +87,7 @@ class _PickedRows:
         number: which of the nest's loads is the row.
         lines: how many lines of the next row to prefetch before each block.
         per_line: elements of a cache line.
+        short: whether each element of a row is prefetched :data:`PICKS_AHEAD` picks earlier, instead of lines.
     """
 
     nest: MapNest
@@ -85,6 +96,7 @@ class _PickedRows:
     number: int
     lines: Expr
     per_line: int
+    short: Expr
 
     @property
     def outer(self) -> Shape:
@@ -120,7 +132,10 @@ class _PickedRows:
                 begins = [T.maximum(lo - skipped, T.const(0)), T.minimum(hi - skipped, parts)]
                 return T.kept("part", begins, lambda ends: T.for_range(ends[0], ends[1], part, "part"))
 
-            return cells.around(T.for_range(first, end, lambda r: T.kept("row", [r], row), "row"))
+            def in_turn(r: Expr) -> Stmt:
+                return T.seq(self.elements_ahead(r, end), T.kept("row", [r], row))
+
+            return cells.around(T.for_range(first, end, in_turn, "row"))
 
         def cut(known: list[Expr]) -> Stmt:
             blocks = T.quotient(self.ctx.sizes(self.picks) + (known[0] - 1), known[0])
@@ -129,6 +144,25 @@ class _PickedRows:
             )
 
         return T.kept(["block"], [self.block], cut)
+
+    def elements_ahead(self, r: Expr, end: Expr) -> Stmt | None:
+        """Where rows are short: prefetch what is picked from one that comes so many picks later."""
+        if T.constant_value(self.short) == 0:
+            return None
+        picks = self.ctx.sizes(self.picks)
+        rows = T.maximum(T.quotient(T.const(PICKS_AHEAD), T.maximum(picks, T.const(1))), T.const(1))
+        later = unravel(T.minimum(r + rows, end - 1), self.outer, self.ctx.sizes)
+        last = [T.const(0)] * self.ones
+        table, _ = self.nest.loads([*later, T.const(0), *last])[self.number]
+
+        def pick(c: list[Expr]) -> Stmt:
+            def element(j: Expr) -> Stmt:
+                found = [at for _, buf, at in T.reads(self.nest.safe([*c, j, *last])) if buf.same_as(table)]
+                return T.seq(*(prefetch_row(T.address_of(table, *at), T.const(1)) for at in found[:1]))
+
+            return T.for_(picks, element, "ahead", one_copy=True)
+
+        return T.if_(self.short, T.kept("later", later, pick))
 
     @property
     def block(self) -> Expr:

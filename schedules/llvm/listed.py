@@ -1,6 +1,6 @@
 """Rows that an index chooses, and something is computed of, where only a call tells their width: chains after a take.
 
-Of a loop over such a row LLVM makes three, over many vectors, over short ones and over elements, and which row it is costs as much
+Of a loop over such a row LLVM makes three, of long vectors, of short ones and of elements, and which row it is costs as much
 as a short row.  Here the places of a block's rows are listed first, by vectors, and checked on the way; columns go by vectors
 of ours, the last of which overlaps the one before.
 """
@@ -24,7 +24,6 @@ from gscompile.schedules.llvm.vectors import overlapping, side_by_side
 from gscompile.schedules.loops import by_number, number_in
 from gscompile.schedules.rule import Checked, Context
 
-
 VECTOR_BYTES = 16
 """Of a vector; rows narrower than one go by elements."""
 
@@ -37,8 +36,9 @@ class ListedRows:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, MapNest) or len(nest.shape) != 2 or isinstance(nest.shape[1], int):
             return None
-        lanes = min(ctx.target.vector_bytes, VECTOR_BYTES) // nest.dtype.itemsize
         chosen = _chosen(nest)
+        read = [T.itemsize(buf) for _, buf, _ in T.reads(nest.safe([T.var("r"), T.var("c")]))]
+        lanes = min(ctx.target.vector_bytes, VECTOR_BYTES) // max([nest.dtype.itemsize, *read])
         if lanes < 2 or not chosen:
             return None
         rows = _Rows(nest, ctx, lanes, chosen, Flag(nest.check))
@@ -124,7 +124,9 @@ class _Rows:
 
     def prefetch(self, places: list[Buffer], entry: Expr) -> Stmt:
         tables = [b for b, _ in self.picked(T.const(0))]
-        rows = [T.address_of(b, *by_number(T.load(p, entry), T.extents(b))) for p, b in zip(places, tables, strict=True)]
+        rows = [
+            T.address_of(b, *by_number(T.load(p, entry), T.extents(b))) for p, b in zip(places, tables, strict=True)
+        ]
         return T.seq(*(prefetch_row(a, self.width * T.itemsize(b)) for a, b in zip(rows, tables, strict=True)))
 
     def row(self, r: Expr, places: list[Expr]) -> Stmt:

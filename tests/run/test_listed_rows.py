@@ -1,0 +1,70 @@
+"""Rows of a symbolic width that an index chooses and something is computed of, and elements picked from short rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+
+WIDTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 37, 63, 64, 65, 100, 257)  # around vectors and runs of four
+
+
+def chain(dtype: str) -> gs.Module:
+    b = gs.Builder("chain")
+    x, i = b.input("x", ("rows", "w"), dtype), b.input("i", ("n",), "int64")
+    scale, shift = b.input("scale", ("w",), dtype), b.input("shift", ("w",), dtype)
+    b.output(b.take(x, i) * scale + shift)
+    return b.build()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "uint8"])
+def test_every_width(dtype: str) -> None:
+    rng, compiled = np.random.default_rng(3), chain(dtype)
+    assert "listed-rows" in compiled.explain()
+    for width in WIDTHS:
+        for rows, count in ((1, 1), (7, 300), (50_000, 1111)):  # blocks of 256; near tables and far ones
+            x, scale, shift = (
+                rng.integers(0, 9, s).astype(dtype) for s in ((rows, width), (width,), (width,))
+            )
+            i = rng.integers(-rows, rows, count)
+            np.testing.assert_array_equal(compiled(x, i, scale, shift), x[i] * scale + shift, strict=True)
+
+
+@pytest.mark.parametrize("bad", [-8, 7, np.iinfo(np.int64).min, np.iinfo(np.int64).max])
+@pytest.mark.parametrize("place", [0, 255, 256, 299])
+def test_bad_indices(bad: int, place: int) -> None:
+    x, i, one = np.ones((7, 5), np.float32), np.zeros(300, np.int64), np.ones(5, np.float32)
+    i[place] = bad
+    with pytest.raises(gs.BoundsError, match=str(place)):
+        chain("float32")(x, i, one, one)
+
+
+def picks(rows: Any, width: Any, count: Any, dtype: str) -> gs.Module:
+    b = gs.Builder("picks")
+    x, i = b.input("x", (rows, width), dtype), b.input("i", (rows, count), "int32")
+    b.output(b.gather(x, i, dim=1))
+    return b.build()
+
+
+@pytest.mark.parametrize("symbolic", [False, True], ids=["static", "symbolic"])
+@pytest.mark.parametrize("count", [1, 3, 14, 33, 70])
+def test_elements_of_short_rows(count: int, symbolic: bool) -> None:
+    """Of 40 MB, so that elements are prefetched by the indices of later rows."""
+    rng, rows, width = np.random.default_rng(count), 106_000, 47
+    x = np.arange(rows * width, dtype=np.int64).reshape(rows, width)
+    i = rng.integers(-width, width, (rows, count)).astype(np.int32)
+    compiled = picks(*(("r", "w", "k") if symbolic else (rows, width, count)), "int64")
+    np.testing.assert_array_equal(compiled(x, i), np.take_along_axis(x, i.astype(np.int64) % width, 1), strict=True)
+    i[-1, -1] = width
+    with pytest.raises(gs.BoundsError):
+        compiled(x, i)
+
+
+def test_elements_of_short_rows_are_prefetched() -> None:
+    """Only where rows are short, come from memory and few elements are picked from each."""
+    assert "ahead" in str(picks(106_000, 47, 14, "int64").source("tir"))
+    for shape in ((1000, 47, 14), (106_000, 200, 14), (106_000, 47, 500)):
+        assert "ahead" not in str(picks(*shape, "int64").source("tir"))
