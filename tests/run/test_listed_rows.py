@@ -26,9 +26,7 @@ def test_every_width(dtype: str) -> None:
     assert "listed-rows" in compiled.explain()
     for width in WIDTHS:
         for rows, count in ((1, 1), (7, 300), (50_000, 1111)):  # blocks of 256; near tables and far ones
-            x, scale, shift = (
-                rng.integers(0, 9, s).astype(dtype) for s in ((rows, width), (width,), (width,))
-            )
+            x, scale, shift = (rng.integers(0, 9, s).astype(dtype) for s in ((rows, width), (width,), (width,)))
             i = rng.integers(-rows, rows, count)
             np.testing.assert_array_equal(compiled(x, i, scale, shift), x[i] * scale + shift, strict=True)
 
