@@ -190,6 +190,15 @@ CASES = {
         {"i": 50},
         {"n": 50, "w": 33, "k": 700},
     ),
+    "computed of rows of any width": Case(
+        lambda b, given, o: b.take(given("x", ("n", "w"), "float32"), given("i", ("k",), "int64"), **o) * 2 + 1,
+        {"i": 50},
+        {"n": 50, "w": 37, "k": 700},
+    ),
+    "picked from short rows": Case(
+        lambda b, given, o: b.gather(given("x", (200_000, 47), "float32"), given("i", (200_000, 5), "int64"), 1, **o),
+        {"i": 47},
+    ),
     "picked from rows": Case(
         lambda b, given, o: b.gather(given("x", (200, 256), "float32"), given("i", (200, 40), "int64"), 1, **o),
         {"i": 256},
