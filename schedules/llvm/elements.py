@@ -69,9 +69,9 @@ class PickedRows:
         if T.constant_value(enough) == 0:
             return None
         # in short rows the lines of the next one come too late
-        count = ctx.sizes(picks)
-        short = T.all_of([enough, of_row <= SHORT_PICKED_LINES, count > 0, count <= of_row * PICKS_OF_LINE])
-        short = T.all_of([short, T.size_of(buf) >= far_bytes(ctx.target)])
+        count, from_memory = ctx.sizes(picks), T.size_of(buf) >= far_bytes(ctx.target)
+        few = count <= of_row * PICKS_OF_LINE
+        short = T.all_of([enough, of_row <= SHORT_PICKED_LINES, count > 0, few, from_memory])
         lines = T.select(T.all_of([enough, T.not_(short)]), lines, T.const(0))
         rows = _PickedRows(nest, ctx, ones, number, lines, LINE_BYTES // itemsize, short)
         units = product(rows.outer) * rows.parts

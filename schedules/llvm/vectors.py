@@ -31,7 +31,7 @@ def vector_lanes(ctx: Context, dtype: DType, length: Dim, element: Callable[[Exp
         element: (position in the row) -> what is read there.
     """
     lanes = min(ctx.target.vector_bytes, VECTOR_BYTES) // dtype.itemsize
-    ours = not isinstance(length, int) and 1 < lanes <= MOST_LANES and side_by_side(element)
+    ours = not isinstance(length, int) and 1 < lanes <= MOST_LANES and reads_neighbours(element)
     return lanes if ours else 1
 
 
@@ -66,7 +66,7 @@ def overlapping(length: Expr, lanes: int, cell: Callable[[Expr], Stmt], name: st
     return T.if_(length >= lanes, vectors, T.for_(length, cell, name, one_copy=True))
 
 
-def side_by_side(element: Callable[[Expr], Expr]) -> bool:
+def reads_neighbours(element: Callable[[Expr], Expr]) -> bool:
     """Whether neighbours are read from neighbouring places, or from one, whatever is read elsewhere."""
     here, there = (T.reads(element(T.const(k))) for k in (0, 1))
     if len(here) != len(there):
