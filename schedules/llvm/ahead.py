@@ -23,6 +23,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.choices import Choice
+from gscompile.schedules.llvm.choices import COPIED_AHEAD
 from gscompile.schedules.llvm.costs import ps
 from gscompile.schedules.llvm.numbers import (
     CACHE_LATENCY_PS,
@@ -64,6 +65,14 @@ def rows_ahead(
     most = ELEMENTS_AHEAD / len(tables) if elements else min(LINES_UNDERWAY / lines, MOST_AHEAD)
     distance = max(min(latency / time, most), least, 1)
     return ctx.choose(replace(choice, default=1 << round(math.log2(distance))))
+
+
+def copied_ahead(ctx: Context, row_bytes: Dim, tables: Sequence[Buffer]) -> tuple[int, Expr | None]:
+    """How many rows ahead rows that an index chooses from tables are prefetched, and when: None, always, as one is known far."""
+    sizes, far = list(map(known_bytes, tables)), far_bytes(ctx.target)
+    distance = int(rows_ahead(ctx, COPIED_AHEAD, "copied rows", row_bytes, sizes))
+    known = any(far <= n < UNKNOWN_BYTES for n in sizes)
+    return distance, None if known else T.any_of(T.size_of(buf) >= far for buf in tables)
 
 
 def known_bytes(buf: Buffer) -> int:

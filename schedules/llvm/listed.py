@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, ceildiv, dim_max, dim_min
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.llvm.ahead import far_bytes, known_bytes, rows_ahead
+from gscompile.schedules.llvm.ahead import copied_ahead
 from gscompile.schedules.llvm.cells import with_check
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.choices import COPIED_AHEAD
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
-from gscompile.schedules.llvm.numbers import LISTED_ROWS
+from gscompile.schedules.llvm.numbers import LISTED_ROWS, PICKED_PART, WIDE_AXIS
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.llvm.tiles import from_list
 from gscompile.schedules.llvm.vectors import overlapping, reads_neighbours
@@ -45,8 +45,10 @@ class ListedRows:
         lanes = min(ctx.target.vector_bytes, SHORT_VECTOR_BYTES) // widest
         if lanes < 2 or not chosen:
             return None
-        rows = _Rows(nest, ctx, lanes, chosen, Flag(nest.check))
-        stmt = shared_range(ctx, nest.shape[0], nest.work // lanes, rows.share, nest=nest.name)
+        tables = [found[k][1] for k in chosen]
+        distance, far = copied_ahead(ctx, nest.shape[1] * nest.dtype.itemsize, tables)
+        rows = _Rows(nest, ctx, lanes, chosen, Flag(nest.check), distance, far)
+        stmt = shared_range(ctx, rows.units, nest.work // lanes, rows.share, nest=nest.name)
         return with_check(nest, with_kernels(stmt))
 
 
@@ -57,6 +59,7 @@ class _Rows:
     Attributes:
         lanes: of the vectors that a row is computed by.
         chosen: which of a cell's reads are of rows that an index chooses.
+        distance, far: as :func:`copied_ahead` says.
     """
 
     nest: MapNest
@@ -64,10 +67,41 @@ class _Rows:
     lanes: int
     chosen: list[int]
     flag: Flag
+    distance: int
+    far: Expr | None
+
+    @property
+    def few(self) -> Dim:
+        """1 where rows are few, so that parts of them are shared; 0 where rows are."""
+        return dim_min(dim_max(WIDE_AXIS - self.nest.shape[0], 0), 1)
+
+    @property
+    def units(self) -> Dim:
+        """What is shared: parts of :data:`PICKED_PART` columns of all rows, one at least, which checks; or rows."""
+        rows, columns = self.nest.shape
+        return rows + (dim_max(ceildiv(columns, PICKED_PART), 1) - rows) * self.few
 
     def share(self, lo: Expr, hi: Expr) -> Stmt:
+        """The units ``[lo, hi)``."""
+        if self.few == 0:
+            return self.flag.around(self.blocks(lo, hi))
+        ends = [lo * PICKED_PART, T.minimum(hi * PICKED_PART, self.ctx.sizes(self.nest.shape[1]))]
+        parts = T.lets("column", ends, lambda ends: self.columns(*ends))
+        return self.flag.around(T.if_(self.ctx.sizes(self.few) > 0, parts, self.blocks(lo, hi)))
+
+    def columns(self, first: Expr, end: Expr) -> Stmt:
+        """The columns ``[first, end)`` of all rows."""
+
+        def row(r: Expr) -> Stmt:
+            places = [number_in(b, at) for b, at in self.picked(r)]
+            columns = T.lets("place", places, lambda x: T.for_range(first, end, lambda c: self.cell(r, c, x), "c"))
+            return T.seq(self.flag.test(self.nest.grid([r, T.const(0)])), columns)
+
+        return T.for_(self.ctx.sizes(self.nest.shape[0]), row, "row", one_copy=True)
+
+    def blocks(self, lo: Expr, hi: Expr) -> Stmt:
         """The rows ``[lo, hi)``, a block at a time."""
-        size = LISTED_ROWS + self.ahead
+        size = LISTED_ROWS + self.distance
         places = [T.buffer(f"places{k}", [size], "int64", align=64) for k in range(len(self.chosen))]
 
         def block(b: Expr) -> Stmt:
@@ -75,24 +109,12 @@ class _Rows:
             return T.let("listed", T.minimum(hi - begin, T.const(size)), lambda n: self.block(places, begin, n))
 
         blocks = T.quotient(hi - lo + (LISTED_ROWS - 1), T.const(LISTED_ROWS))
-        loop = T.for_(blocks, block, "block", one_copy=True)
-        return T.seq(*map(T.allocate, places), self.flag.around(loop))
-
-    @property
-    def ahead(self) -> int:
-        """Rows between prefetching one and reading it."""
-        row_bytes = self.nest.shape[1] * self.nest.dtype.itemsize
-        return int(rows_ahead(self.ctx, COPIED_AHEAD, "copied rows", row_bytes, list(map(known_bytes, self.tables))))
+        return T.seq(*map(T.allocate, places), T.for_(blocks, block, "block", one_copy=True))
 
     @property
     def tables(self) -> list[Buffer]:
         """The tensors whose rows an index chooses."""
         return [b for b, _ in self.picked(T.const(0))]
-
-    @property
-    def width(self) -> Expr:
-        """Columns."""
-        return self.ctx.sizes(self.nest.shape[1])
 
     def picked(self, r: Expr) -> list[tuple[Buffer, list[Expr]]]:
         """Where the rows that an index chooses for a row begin: (tensor, coordinates)."""
@@ -101,40 +123,34 @@ class _Rows:
 
     def block(self, places: list[Buffer], begin: Expr, n: Expr) -> Stmt:
         """A block of rows from ``begin`` on; ``n`` is how many of them, and of those after it, are listed."""
+        zero, columns = T.const(0), self.ctx.sizes(self.nest.shape[1])
 
         def listed(k: Expr) -> Stmt:
             rows = zip(places, self.picked(begin + k), strict=True)
             stores = [T.store(p, [k], number_in(b, at)) for p, (b, at) in rows]
-            return T.seq(*stores, self.flag.test(self.nest.grid([begin + k, T.const(0)])))
+            return T.seq(*stores, self.flag.test(self.nest.grid([begin + k, zero])))
 
         def row(k: Expr) -> Stmt:
-            later = T.if_(self.far, self.prefetch(places, T.minimum(k + self.ahead, n - 1)))
+            ahead = self.prefetch(places, T.minimum(k + self.distance, n - 1))
             here = [T.load(p, k) for p in places]
-            return T.seq(later, T.lets("place", here, lambda x: self.row(begin + k, x)))
+            cells = T.lets(
+                "place", here, lambda x: overlapping(columns, self.lanes, lambda c: self.cell(begin + k, c, x), "c")
+            )
+            return T.seq(T.if_(self.far, ahead), cells)
 
         rows = T.minimum(n, T.const(LISTED_ROWS))
         return T.seq(T.for_(n, listed, "k"), T.for_(rows, row, "row", one_copy=True))
-
-    @property
-    def far(self) -> Expr:
-        """Whether tables are too large for a cache."""
-        far = far_bytes(self.ctx.target)
-        return T.any_of(T.size_of(b) >= far for b in self.tables)
 
     def prefetch(self, places: list[Buffer], entry: Expr) -> Stmt:
         """Prefetch the rows whose places are this entry of the lists."""
 
         def row(buf: Buffer, listed: Buffer) -> Stmt:
             begin = T.address_of(buf, *by_number(T.load(listed, entry), T.extents(buf)))
-            return prefetch_row(begin, self.width * T.itemsize(buf))
+            return prefetch_row(begin, self.ctx.sizes(self.nest.shape[1]) * T.itemsize(buf))
 
         return T.seq(*map(row, self.tables, places))
 
-    def row(self, r: Expr, places: list[Expr]) -> Stmt:
-        """A row, of others that begin at ``places``."""
+    def cell(self, r: Expr, c: Expr, places: list[Expr]) -> Stmt:
+        """A cell of a row, of others that begin at ``places``."""
         rows = [(p, *row) for p, row in zip(places, self.picked(r), strict=True)]
-
-        def cell(c: Expr) -> Stmt:
-            return from_list(T.store(self.nest.out, [r, c], self.nest.safe([r, c])), rows)
-
-        return overlapping(self.width, self.lanes, cell, "c")
+        return from_list(T.store(self.nest.out, [r, c], self.nest.safe([r, c])), rows)

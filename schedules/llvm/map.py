@@ -8,9 +8,8 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.llvm.ahead import UNKNOWN_BYTES, Pair, far_bytes, known_bytes, place_in, rows_ahead, scattered
+from gscompile.schedules.llvm.ahead import Pair, copied_ahead, far_bytes, known_bytes, place_in, scattered
 from gscompile.schedules.llvm.cells import map_share, with_check
-from gscompile.schedules.llvm.choices import COPIED_AHEAD
 from gscompile.schedules.llvm.costs import slow_gathers
 from gscompile.schedules.llvm.index_vectors import PickedByVectors, index_vectors
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
@@ -85,10 +84,7 @@ def rows_ahead_of(nest: MapNest, ctx: Context, apart: int | None) -> Ahead | Non
         rows = [(buf, at) for buf, at in unconditional(nest, first) if chosen_row(at) and any(map(buf.same_as, tables))]
         return T.seq(*(prefetch_row(T.address_of(buf, *at), ctx.sizes(width) * T.itemsize(buf)) for buf, at in rows))
 
-    row_bytes, table_bytes = width * nest.dtype.itemsize, [known_bytes(buf) for buf in tables]
-    distance = int(rows_ahead(ctx, COPIED_AHEAD, "copied rows", row_bytes, table_bytes))
-    known = any(n < UNKNOWN_BYTES for n in table_bytes)  # and large
-    large = None if known else T.any_of(T.size_of(buf) >= far for buf in tables)
+    distance, large = copied_ahead(ctx, width * nest.dtype.itemsize, tables)
     return Ahead(distance, large, prefetch) if distance else None
 
 

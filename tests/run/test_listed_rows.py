@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,28 @@ def test_bad_indices(bad: int, place: int) -> None:
     i[place] = bad
     with pytest.raises(gs.BoundsError, match=str(place)):
         chain("float32")(x, i, one, one)
+
+
+@pytest.fixture
+def set_threads() -> Iterator[Any]:
+    before = gs.get_num_threads()
+    yield gs.set_num_threads
+    gs.set_num_threads(before)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 63, 64])
+def test_few_rows_are_shared_by_their_columns(count: int, set_threads: Any) -> None:
+    compiled, rng = chain("int32"), np.random.default_rng(count)
+    for width in (0, 1, 32_767, 32_768, 32_769, 100_001):
+        x, scale, shift = (rng.integers(0, 9, s).astype(np.int32) for s in ((3, width), (width,), (width,)))
+        i = rng.integers(-3, 3, count)
+        for threads in (1, 2, 5):
+            set_threads(threads)
+            np.testing.assert_array_equal(compiled(x, i, scale, shift), x[i] * scale + shift, strict=True)
+        for bad in (-4, 3)[: 2 * count]:
+            i[-1] = bad
+            with pytest.raises(gs.BoundsError, match=str(count - 1)):
+                compiled(x, i, scale, shift)
 
 
 def picks(rows: Any, width: Any, count: Any, dtype: str) -> gs.Module:
