@@ -28,6 +28,7 @@ from gscompile.schedules.llvm.numbers import (
     PICKED_PART,
     PICKS_AHEAD,
     PICKS_OF_LINE,
+    PREFETCHED_PICKS,
     SHORT_PICKED_LINES,
     WIDE_AXIS,
     packed_bytes,
@@ -73,7 +74,8 @@ class PickedRows:
         few = count <= of_row * PICKS_OF_LINE
         short = T.all_of([enough, of_row <= SHORT_PICKED_LINES, count > 0, few, from_memory])
         lines = T.select(T.all_of([enough, T.not_(short)]), lines, T.const(0))
-        rows = _PickedRows(nest, ctx, ones, number, lines, LINE_BYTES // itemsize, short)
+        step = T.maximum(T.quotient(count, T.maximum(of_row, T.const(1)) * PREFETCHED_PICKS), T.const(1))
+        rows = _PickedRows(nest, ctx, ones, number, lines, LINE_BYTES // itemsize, short, step)
         units = product(rows.outer) * rows.parts
         return with_check(nest, with_kernels(shared_range(ctx, units, nest.work, rows.share, nest=nest.name)))
 
@@ -87,7 +89,8 @@ class _PickedRows:
         number: which of the nest's loads is the row.
         lines: how many lines of the next row to prefetch before each block.
         per_line: elements of a cache line.
-        short: whether each element of a row is prefetched :data:`PICKS_AHEAD` picks earlier, instead of lines.
+        short: whether elements of a row are prefetched :data:`PICKS_AHEAD` picks earlier, instead of lines.
+        step: which of them: every so many-th.
     """
 
     nest: MapNest
@@ -97,6 +100,7 @@ class _PickedRows:
     lines: Expr
     per_line: int
     short: Expr
+    step: Expr
 
     @property
     def outer(self) -> Shape:
@@ -155,14 +159,16 @@ class _PickedRows:
         last = [T.const(0)] * self.ones
         table, _ = self.nest.loads([*later, T.const(0), *last])[self.number]
 
-        def pick(c: list[Expr]) -> Stmt:
+        def pick(known: list[Expr]) -> Stmt:
+            step, *c = known
+
             def element(j: Expr) -> Stmt:
-                found = [at for _, buf, at in T.reads(self.nest.safe([*c, j, *last])) if buf.same_as(table)]
+                found = [at for _, buf, at in T.reads(self.nest.safe([*c, j * step, *last])) if buf.same_as(table)]
                 return T.seq(*(prefetch_row(T.address_of(table, *at), T.const(1)) for at in found[:1]))
 
-            return T.for_(picks, element, "ahead", one_copy=True)
+            return T.for_(T.quotient(picks, step), element, "ahead", one_copy=True)
 
-        return T.if_(self.short, T.kept("later", later, pick))
+        return T.if_(self.short, T.kept("later", [self.step, *later], pick))
 
     @property
     def block(self) -> Expr:

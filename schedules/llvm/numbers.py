@@ -190,15 +190,21 @@ of 4,096 rows: 7.4 -> 3.1 ms; all 256 lines of a row at once: 9.2.  40,000 rows,
 141 doubles (41) 2.3 -> 1.7, 15 (75) 2.5 -> 2.3; 20,000 rows, 60 of 1,000 floats (66) 5.4 -> 4.4; 130 of 4,096 (126) 2.2 -> 2.5.
 """
 
-SHORT_PICKED_LINES = 12
+SHORT_PICKED_LINES = 20
 """Lines of a row up to which what is picked is prefetched by the indices of later rows, not lines of the next row.
 
-708,874 rows, 14 of 47 int64, one thread: 35 ms, so 17, of one column 44, 11; 200,000 rows, 100 of 100 int32 35, 21; 250 of 250
-floats (16 lines) alike; 40 of 500 floats (31 lines) 12.7, 22.
+708,874 rows, 14 of 47 int64, one thread: 35 ms, so 17, of one column 44, 11; 64,281 rows, 250 of 250 floats (16 lines) 16.6, 9.6,
+60 of 250 9.7, 4.3; 40 of 500 (31 lines) 7.9, 13.6; 500 of 1,000 19, 34.
 """
 
-PICKS_OF_LINE = 16
-"""Elements picked for each line of a row up to which they are: 3,000 of 300 int8 106 ms, so 287."""
+PICKS_OF_LINE = 32
+"""Elements picked for each line of a row up to which they are: 25 for each of 12 43 ms, so 27; 170 of 5 59, 66."""
+
+PREFETCHED_PICKS = 2
+"""Of the elements picked for each line of a row, how many are prefetched: most lines then are, and no more than twice.
+
+164,281 rows, 60 of 78 int32: all of them 11.0 ms, 2 a line 5.8, 1 a line 5.3; 160 of 190 29, 15, 21.
+"""
 
 PICKS_AHEAD = 32
 """Elements between prefetching one and picking it; at least a row."""
