@@ -193,10 +193,24 @@ DEFECTS = [
     ),
     Defect(
         "a dropped point combined in turns",
-        "schedules/llvm/turns.py",
+        "schedules/llvm/last_axis.py",
         "T.if_(ok, T.store(turns",
         "T.if_(None, T.store(turns",
         (SCATTER_PATHS,),
+    ),
+    Defect(
+        "a dropped point of a row's list combined",
+        "schedules/llvm/last_axis.py",
+        "T.if_(None if ok is None else place >= 0, T.store(",
+        "T.if_(None, T.store(",
+        ("tests/run/test_scatter_ways.py",),
+    ),
+    Defect(
+        "the values of a block's list those of the first block",
+        "schedules/llvm/staged.py",
+        "T.store(self.listed, [k], self.of(begin + k))",
+        "T.store(self.listed, [k], self.of(k))",
+        ("tests/run/test_scatter_ways.py",),
     ),
     Defect(
         "a choice of float16 the other way round",

@@ -178,6 +178,14 @@ def _by_code(x: Expr) -> Expr:
     return reinterpret("float16", cast("uint16", opaque(cast("int64", reinterpret("uint16", x)))))
 
 
+def by_codes(x: Expr) -> Expr:
+    """An expression of single elements whose float16 loads do not wait for those before, see :func:`_by_code`.
+
+    LLVM makes no vectors of it.
+    """
+    return tvm_ffi.structural_map(x, (ir.TensorLoad, _by_code))
+
+
 # a number of its own: no program's x ^ c ^ c is taken for an opaque one
 _OPAQUE_MARK = tirx.const(int.from_bytes(b"gsopaque", "big"), "int64")
 

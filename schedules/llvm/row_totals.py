@@ -35,12 +35,13 @@ from gscompile.schedules.llvm.numbers import (
     LEAST_LARGE_RUNS,
     LEAST_RUNS,
     LONG_ROW_BYTES,
+    POINT_BLOCK,
     RUN_SAMPLES,
     last_level_bytes,
     resident_bytes,
 )
 from gscompile.schedules.llvm.row_runs import RowRun, in_runs
-from gscompile.schedules.llvm.staged import RowScatter, combined
+from gscompile.schedules.llvm.staged import RowScatter, Values, blocks, combined, short_list
 from gscompile.schedules.loops import assumed, by_number, nested, ravel
 
 INDEX_BYTES = 8
@@ -94,8 +95,9 @@ class RowTotals:
 
         def row(hide: Callable[[Expr], Expr]) -> Stmt:
             def cell(w: list[Expr]) -> Stmt:
-                c = [*self.chunk, *lead, *w]
-                return T.store(self.totals, c, hide(combined(s.nest, s.acc, T.load(self.totals, *c), s.source(p, w))))
+                c, value = [*self.chunk, *lead, *w], s.source(p, w)
+                value = T.by_codes(value) if s.width == 1 else value
+                return T.store(self.totals, c, hide(combined(s.nest, s.acc, T.load(self.totals, *c), value)))
 
             return nested("w", s.window, cell)
 
@@ -121,6 +123,16 @@ class RowTotals:
         Args:
             owned: the number of a row -> what must hold of it, too.
         """
+
+        def at(lead: list[Expr], takes: Expr | None) -> Stmt:
+            return T.if_(
+                T.all_of([takes, *owned(ravel(lead, self.scatter.leading, self.scatter.ctx.sizes))]), add(p, lead)
+            )
+
+        return self.found(p, at)
+
+    def found(self, p: Expr, body: Callable[[list[Expr], Expr | None], Stmt]) -> Stmt:
+        """``body(lead, takes)``: what leads to a point's row, and whether the point takes part (None: it does)."""
         s, grid = self.scatter, self.scatter.grid(p)
         extents = s.ctx.sizes.shape(s.leading)
         starts, ok = s.nest.starts(grid)
@@ -130,7 +142,7 @@ class RowTotals:
             # where there is a check, starts are clamped into their axes
             inside = [] if s.nest.check is not None else [T.const(0) <= x for x in lead]
             inside += [] if s.nest.check is not None else [x < n for x, n in zip(lead, extents, strict=True)]
-            return T.if_(T.all_of([ok, *inside, *owned(ravel(lead, s.leading, s.ctx.sizes))]), add(p, lead))
+            return body(lead, T.all_of([ok, *inside]))
 
         return T.lets("start", starts, at)
 
@@ -264,6 +276,43 @@ class RowTotals:
             reads.append((s.nest.out, row))
         return T.seq(*(prefetch_row(T.address_of(buf, *at), width * T.itemsize(buf)) for buf, at in reads))
 
+    @property
+    def listed(self) -> bool:
+        """Whether rows of points are listed by vectors before the points are added: of single elements in a near table.
+
+        6,324 products of 45 float16, a thread: 14.6 us, so 4.6, float32 5.7, 4.4; sums of 600,000 float32 in 100,000 cells 0.62
+        ms, so 0.53.  Updates take 1.1 to 1.5 times as long so.
+        """
+        s = self.scatter
+        known = isinstance(s.rows, int) and s.rows * s.acc.itemsize <= 2 * resident_bytes(s.ctx.target)
+        return known and s.width == 1 and self.touched is None and not s.reduction.replaces
+
+    def in_blocks(self, first: Expr, last: Expr, flag: Flag) -> Stmt:
+        """Add the points ``[first, last)``, a block at a time: their rows and values first, by vectors, then the sums."""
+        s, rows = self.scatter, short_list("rows", "int64")
+        values = Values.at(lambda p: s.source(p, s.no_window), s.acc)
+
+        def block(begin: Expr, count: Expr) -> Stmt:
+            def resolve(k: Expr) -> Stmt:
+                def put(lead: list[Expr], takes: Expr | None) -> Stmt:
+                    row = ravel(lead, s.leading, s.ctx.sizes)
+                    return T.store(rows, [k], row if takes is None else T.select(takes, row, T.const(-1)))
+
+                return T.seq(flag.test(s.grid(begin + k)), self.found(begin + k, put), values.put(begin, k))
+
+            def add(k: Expr) -> Stmt:
+                def to(row: Expr) -> Stmt:
+                    c = [*self.chunk, *self.lead(row), *s.no_window]
+                    new = combined(s.nest, s.acc, T.load(self.totals, *c), values.get(begin, k))
+                    return T.if_(None if s.nest.check is not None else row >= 0, T.store(self.totals, c, new))
+
+                return T.let("row", T.load(rows, k), to)
+
+            return T.seq(T.for_(count, resolve, "k"), T.for_(count, add, "k"))
+
+        loop = blocks(first, last, POINT_BLOCK, block)
+        return T.seq(T.allocate(rows), values.around(loop))
+
     def add_all(self, first: Expr, last: Expr, runs: Condition) -> Stmt:
         """Add the points ``[first, last)`` to all rows, in their order: what one thread alone does.
 
@@ -289,7 +338,8 @@ class RowTotals:
             # rows of points in runs are few
             in_runs = (runs, lambda: self.in_runs(lambda add: every(add, False)))
             far_away = (far, lambda: every(self.add_at, distance > 0, self.one_by_one))
-            return first_of([in_runs, far_away, (True, lambda: every(self.add_at, False))])
+            near = self.in_blocks(first, last, flag) if self.listed else every(self.add_at, False)
+            return first_of([in_runs, far_away, (True, lambda: near)])
 
         looks = self.one_by_one or (distance and far is not False and not self.long)
         loop = self.scattered(first, last, loops, far) if looks else loops(distance > 0)

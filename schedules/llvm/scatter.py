@@ -30,6 +30,7 @@ from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import CELLS_AHEAD, RUNS
 from gscompile.schedules.llvm.costs import Facts, pays, slabs
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
+from gscompile.schedules.llvm.last_axis import LastAxis
 from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
     LEAST_RUNS,
@@ -42,7 +43,6 @@ from gscompile.schedules.llvm.numbers import (
 from gscompile.schedules.llvm.ranges import shared_range
 from gscompile.schedules.llvm.row_runs import RowRun, in_runs
 from gscompile.schedules.llvm.staged import combined
-from gscompile.schedules.llvm.turns import Turns
 from gscompile.schedules.loops import assumed, box, storage
 from gscompile.schedules.rule import Checked, Context
 
@@ -231,16 +231,18 @@ class Slab:
             return run.around(points(run=run))
 
         apart = self.partial.counts is None and not isinstance(self.source, Indexed)
-        turns = Turns.of(nest, self.ctx, self.partial.acc, self.partial.totals, flag) if apart else None
+        along = LastAxis.of(nest, self.ctx, self.partial.acc, self.partial.totals, flag) if apart else None
 
-        def in_turns() -> Stmt:
-            assert turns is not None
-            return PointLoops(self, _last_grid(nest.op.addressing.map.layout), flag, 0, None).rows(turns, 0, {})
+        def rows(row: Callable[[list[Expr]], Stmt]) -> Stmt:
+            return PointLoops(self, _last_grid(nest.op.addressing.map.layout), flag, 0, None).rows(row, 0, {})
 
         def loops(runs: Condition) -> Stmt:
             ahead = self.far, lambda: with_kernels(points(self.ctx.choose(CELLS_AHEAD)))
-            few = (False if turns is None else turns.pay, in_turns)
-            return flag.around(first_of([few, (runs, held), ahead, (True, points)]))
+            if along is None:
+                return flag.around(first_of([(runs, held), ahead, (True, points)]))
+            few = along.turns, lambda: rows(along.in_turns)
+            near = along.near, lambda: rows(along.in_blocks)
+            return flag.around(first_of([few, (runs, held), ahead, near, (True, points)]))
 
         begin = None if self.begun else self.begin()
         return T.seq(begin, self.clear(), self.sampled(loops), self.settle())
@@ -381,12 +383,12 @@ class PointLoops:
 
         return T.for_range(lo, hi, step, name)
 
-    def rows(self, turns: Turns, k: int, at: Position) -> Stmt:
-        """Loops from the k-th axis of the points on, but for the last, along which a row is combined in turns."""
+    def rows(self, row: Callable[[list[Expr]], Stmt], k: int, at: Position) -> Stmt:
+        """Loops from the k-th axis of the points on, but for the last, along which a row is combined."""
         if k == self.last_grid:
             m = self.slab.nest.op.addressing.map
-            return turns.row([at["index", j] for j in m.grid_axes[:-1]])
-        return self.loop(k, at, lambda more: self.rows(turns, k + 1, more))
+            return row([at["index", j] for j in m.grid_axes[:-1]])
+        return self.loop(k, at, lambda more: self.rows(row, k + 1, more))
 
     def prefetch(self, at: Position, lo: Expr, hi: Expr) -> Stmt:
         """Prefetch the cell of a point that comes later: in the same row, ``[lo, hi)``, or in a later one if rows are short."""

@@ -282,6 +282,37 @@ def short_list(name: str, dtype: str) -> Buffer:
     return T.buffer(name, [POINT_BLOCK], dtype, align=64)
 
 
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What the points of a block bring, single elements.
+
+    Attributes:
+        of: (point) -> its value.
+        listed: where they are computed by vectors first, one after the other; None where they are but read.
+    """
+
+    of: Callable[[Expr], Expr]
+    listed: Buffer | None
+
+    @staticmethod
+    def at(of: Callable[[Expr], Expr], dtype: DType) -> Values:
+        """Those of this dtype."""
+        read = T.as_load(of(T.var("p"))) is not None
+        return Values(of, None if read else short_list("values", dtype.tir))
+
+    def around(self, loops: Stmt) -> Stmt:
+        """Loops that list and use them."""
+        return loops if self.listed is None else T.seq(T.allocate(self.listed), loops)
+
+    def put(self, begin: Expr, k: Expr) -> Stmt | None:
+        """List the k-th of a block that begins there."""
+        return None if self.listed is None else T.store(self.listed, [k], self.of(begin + k))
+
+    def get(self, begin: Expr, k: Expr) -> Expr:
+        """That one."""
+        return self.of(begin + k) if self.listed is None else T.load(self.listed, k)
+
+
 def with_position(name: str, entry: Expr, begin: Expr, size: int, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
     """``body(point, row)`` of an entry of a list, row * size + the point's position from ``begin`` on."""
 

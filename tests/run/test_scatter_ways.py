@@ -15,6 +15,7 @@ import gscompile as gs
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.numbers import (
     CHUNKED_ELEMENTS,
+    LISTED_POINTS,
     LISTED_TILE,
     LISTED_WIDTH,
     NARROW_ELEMENTS,
@@ -24,6 +25,7 @@ from gscompile.schedules.llvm.numbers import (
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.privatised import Privatised
 from gscompile.schedules.rule import Target
+from tests.cases import numpy_dtype
 from tests.oracle import assert_same
 
 Array = np.ndarray[Any, Any]
@@ -261,3 +263,36 @@ def test_runs_of_single_elements_along_an_axis(dtype: str, reduction: str, symbo
             n, _, k, p = empty
             args = (np.ones((n, 2, k), dtype), np.zeros((n, 2, p), "int64"), np.ones((n, 2, p), dtype))
             assert_same(m(*args), args[0])
+
+
+@pytest.mark.parametrize("bounds", ["raise", "fill", "wrap", "trust"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8"])
+@pytest.mark.parametrize("shape", [(45,), (3, 45), (2, 2, 45)], ids=str)
+def test_listed_elements(shape: tuple[int, ...], dtype: str, bounds: str) -> None:
+    """Single elements whose cells are listed by vectors: in one row, and along the last axis of several."""
+    points = 2 * LISTED_POINTS + 77
+    b = gs.Builder("listed")
+    x, i = b.input("x", shape, dtype), b.input("i", (*shape[:-1], points), "int32")
+    v = b.input("src", (*shape[:-1], points), dtype)
+    b.output(b.scatter(x, i, v, dim=-1, reduction="add", bounds=bounds))
+    m = b.build()
+    rng = np.random.default_rng(5)
+    index = rng.integers(-45, 45, (*shape[:-1], points)).astype(np.int32)
+    if bounds == "fill":
+        index[..., [0, LISTED_POINTS - 1, LISTED_POINTS, -1]] = 45, -46, 2**31 - 1, -(2**31)
+    data, values = whole(shape, "float32"), whole(index.shape, "float32")
+    want = data.copy()
+    taken = (index >= -45) & (index < 45)
+    grid = np.indices(index.shape)[:-1]
+    np.add.at(want, (*tuple(g[taken] for g in grid), index[taken]), values[taken])
+    given, src = data.astype(numpy_dtype(dtype)), values.astype(numpy_dtype(dtype))
+    for threads in (1, 2, 5):
+        gs.set_num_threads(threads)
+        assert_same(np.asarray(m(given, index, src)).astype(np.float32), want)
+    if bounds == "raise":
+        for place in (0, LISTED_POINTS - 1, LISTED_POINTS, points - 1):
+            for bad in (45, -46):
+                wrong = index.copy()
+                wrong.reshape(-1)[place - points] = bad
+                with pytest.raises(gs.BoundsError, match=str(bad)):
+                    m(given, wrong, src)
