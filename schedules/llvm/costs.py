@@ -129,9 +129,9 @@ def per_point(way: str, f: Facts, target: Target) -> Dim:
     return cost + _waits(way, f, target) + lines * _waits(way, f, target, "line waits") + source
 
 
-def in_order(f: Facts, target: Target) -> Dim:
-    """One thread adds all points as they come."""
-    return f.points * (per_point("in order", f, target) + _more_components(f)) + f.widened * WIDEN_PS
+def in_order(f: Facts, target: Target, threads: Dim) -> Dim:
+    """One thread adds all points as they come; all make wider totals and round them."""
+    return f.points * (per_point("in order", f, target) + _more_components(f)) + f.widened * WIDEN_PS // threads
 
 
 def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
@@ -175,7 +175,7 @@ def chunked(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
 
 def whole(f: Facts, target: Target, cells: Dim) -> Dim:
     """One thread makes all of an output, element by element."""
-    return in_order(f, target) + cells * CELL_PS
+    return in_order(f, target, 1) + cells * CELL_PS
 
 
 def in_slabs(f: Facts, target: Target, cells: Dim, run_bytes: Dim, threads: Dim) -> Dim:
@@ -343,7 +343,7 @@ def one_by_one(ctx: Context, name: str, f: Facts, sorts: bool, lists: bool) -> D
     """
 
     def estimates() -> dict[str, Dim]:
-        found = {"index scan": index_scan(f, ctx.target, THREADS), "in order": in_order(f, ctx.target)}
+        found = {"index scan": index_scan(f, ctx.target, THREADS), "in order": in_order(f, ctx.target, THREADS)}
         if sorts and not (ctx.target.cores is not None and ctx.target.cores < MIN_SORTING_CORES):
             found["sorted by owner"] = sorted_by_owner(f, ctx.target, THREADS)
         if lists:
@@ -360,7 +360,7 @@ def grouped(ctx: Context, name: str, f: Facts, way: str, chunks: Dim) -> Decisio
 
     def estimates() -> dict[str, Dim]:
         group = {"privatised": privatised, "chunked": chunked}[way](f, REFERENCE, chunks, cores)
-        return {way: group, ONE_BY_ONE: dim_min(in_order(f, REFERENCE), index_scan(f, REFERENCE, cores))}
+        return {way: group, ONE_BY_ONE: dim_min(in_order(f, REFERENCE, cores), index_scan(f, REFERENCE, cores))}
 
     return _decided(ctx, name, f.listed() | {"chunks": chunks}, estimates, ONE_BY_ONE)
 
