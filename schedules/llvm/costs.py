@@ -131,7 +131,8 @@ def per_point(way: str, f: Facts, target: Target) -> Dim:
 
 def in_order(f: Facts, target: Target, threads: Dim) -> Dim:
     """One thread adds all points as they come; all make wider totals and round them."""
-    return f.points * (per_point("in order", f, target) + _more_components(f)) + f.widened * WIDEN_PS // threads
+    wider = f.widened * WIDEN_PS // threads if f.widened != 0 else 0
+    return f.points * (per_point("in order", f, target) + _more_components(f)) + wider
 
 
 def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:

@@ -34,6 +34,7 @@ from gscompile.schedules.llvm.numbers import (
     LARGE_BYTES,
     LEAST_LARGE_RUNS,
     LEAST_RUNS,
+    LISTED_POINTS,
     LONG_ROW_BYTES,
     POINT_BLOCK,
     RUN_SAMPLES,
@@ -96,7 +97,7 @@ class RowTotals:
         def row(hide: Callable[[Expr], Expr]) -> Stmt:
             def cell(w: list[Expr]) -> Stmt:
                 c, value = [*self.chunk, *lead, *w], s.source(p, w)
-                value = T.by_codes(value) if s.width == 1 else value
+                value = T.by_codes(value) if s.width == 1 and not s.reduction.replaces else value
                 return T.store(self.totals, c, hide(combined(s.nest, s.acc, T.load(self.totals, *c), value)))
 
             return nested("w", s.window, cell)
@@ -284,8 +285,9 @@ class RowTotals:
         ms, so 0.53.  Updates take 1.1 to 1.5 times as long so.
         """
         s = self.scatter
-        known = isinstance(s.rows, int) and s.rows * s.acc.itemsize <= 2 * resident_bytes(s.ctx.target)
-        return known and s.width == 1 and self.touched is None and not s.reduction.replaces
+        near = isinstance(s.rows, int) and s.rows * s.acc.itemsize <= 2 * resident_bytes(s.ctx.target)
+        several = assumed(s.points) >= LISTED_POINTS
+        return near and several and s.width == 1 and self.touched is None and not s.reduction.replaces
 
     def in_blocks(self, first: Expr, last: Expr, flag: Flag) -> Stmt:
         """Add the points ``[first, last)``, a block at a time: their rows and values first, by vectors, then the sums."""

@@ -288,7 +288,7 @@ class Values:
 
     Attributes:
         of: (point) -> its value.
-        listed: where they are computed by vectors first, one after the other; None where they are but read.
+        listed: where they are computed by vectors first, one after the other; None where they are but read, or constant.
     """
 
     of: Callable[[Expr], Expr]
@@ -297,8 +297,9 @@ class Values:
     @staticmethod
     def at(of: Callable[[Expr], Expr], dtype: DType) -> Values:
         """Those of this dtype."""
-        read = T.as_load(of(T.var("p"))) is not None
-        return Values(of, None if read else short_list("values", dtype.tir))
+        value = of(T.var("p"))
+        computed = T.as_load(value) is None and T.reads(value)
+        return Values(of, short_list("values", dtype.tir) if computed else None)
 
     def around(self, loops: Stmt) -> Stmt:
         """Loops that list and use them."""
