@@ -201,7 +201,7 @@ DEFECTS = [
     Defect(
         "a dropped point of a row's list combined",
         "schedules/llvm/last_axis.py",
-        "T.if_(None if ok is None else place >= 0, T.store(",
+        "T.if_(None if ok is None else inside, T.store(",
         "T.if_(None, T.store(",
         ("tests/run/test_scatter_ways.py",),
     ),

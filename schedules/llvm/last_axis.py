@@ -98,15 +98,20 @@ class LastAxis:
             def resolve(k: Expr) -> Stmt:
                 grid = [*lead, begin + k]
                 starts, ok = nest.starts(grid)
-                place = starts[self.component]
-                place = place if ok is None else T.select(ok, place, T.const(-1))
-                return T.seq(self.flag.test(grid), T.store(places, [k], place), values.put(begin, k))
+
+                def put(names: list[Expr]) -> Stmt:
+                    place = names[self.component]
+                    return T.store(places, [k], place if ok is None else T.select(ok, place, T.const(-1)))
+
+                return T.seq(self.flag.test(grid), T.lets("start", starts, put), values.put(begin, k))
 
             def add(k: Expr) -> Stmt:
                 def to(place: Expr) -> Stmt:
                     new = combined(nest, self.acc, T.load(self.totals, *lead, place), values.get(begin, k))
+                    # an index may have changed between its test and its place
+                    inside = T.all_of([T.const(0) <= place, place < self.ctx.sizes(self.cells)])
                     ok = nest.starts([*lead, begin])[1]
-                    return T.if_(None if ok is None else place >= 0, T.store(self.totals, [*lead, place], new))
+                    return T.if_(None if ok is None else inside, T.store(self.totals, [*lead, place], new))
 
                 return T.let("place", T.load(places, k), to)
 

@@ -273,6 +273,18 @@ CASES = {
         put((20_000, 3), PARALLEL_POINTS + 99, deterministic=True), {"i": 20_000}, threads=40
     ),
     "elements into few cells": Case(put((64,), PARALLEL_POINTS), {"i": 64}),
+    "elements of a near table": Case(put((500,), 3000), {"i": 500}, threads=1),
+    "elements along the last axis": Case(
+        lambda b, given, o: b.scatter(
+            given("x", (9, 50), "float32"),
+            given("i", (9, 700), "int64"),
+            given("v", (9, 700), "float32"),
+            dim=1,
+            reduction="add",
+            **o,
+        ),
+        {"i": 50},
+    ),
     "means": Case(put((50, 4), 700, reduction="mean", include_self=False), {"i": 50}),
     "long columns": Case(scatter((50, 3), PARALLEL_POINTS // 3 + 1, reduction="add"), {"i": 50}),
     "short columns": Case(scatter((50, 8), 200, reduction="max"), {"i": 50}),
