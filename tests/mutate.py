@@ -199,6 +199,13 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
+        "a dropped point of a list combined",
+        "schedules/llvm/row_totals.py",
+        "T.if_(None if s.nest.check is not None else row >= 0, T.store(",
+        "T.if_(None, T.store(",
+        ("tests/run/test_scatter_ways.py",),
+    ),
+    Defect(
         "a dropped point of a row's list combined",
         "schedules/llvm/last_axis.py",
         "T.if_(None if ok is None else inside, T.store(",
@@ -208,8 +215,8 @@ DEFECTS = [
     Defect(
         "the values of a block's list those of the first block",
         "schedules/llvm/staged.py",
-        "T.store(self.listed, [k], self.of(begin + k))",
-        "T.store(self.listed, [k], self.of(k))",
+        "T.store(values, [k], value(begin + k))",
+        "T.store(values, [k], value(k))",
         ("tests/run/test_scatter_ways.py",),
     ),
     Defect(

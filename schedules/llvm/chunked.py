@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, dim_min, product
+from gscompile.ir.dims import Dim, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
@@ -34,10 +34,9 @@ from gscompile.schedules.llvm.numbers import (
     POINTS_PER_PARTIAL_CELL,
     RUN_SAMPLES,
     STREAMED_BYTES,
-    WIDE_AXIS,
 )
 from gscompile.schedules.llvm.owned import OwnedRows
-from gscompile.schedules.llvm.ranges import Share, over_box
+from gscompile.schedules.llvm.ranges import Share, few_units, over_box
 from gscompile.schedules.llvm.row_totals import RowTotals
 from gscompile.schedules.llvm.scatter import OwnerComputes
 from gscompile.schedules.llvm.staged import RowScatter, base, identity, separable
@@ -92,7 +91,7 @@ def _column_chunks(columns: Dim, elements: Dim, cells: Dim, itemsize: int) -> tu
 
     Few columns are cut into chunks early, since threads cannot share them otherwise.
     """
-    few = dim_min(WIDE_AXIS // (columns + 1), 1)  # 1 or 0
+    few = few_units(columns)
     narrow, wide = (
         chunk_count(elements, cells, n, MIN_PARTIALS, MAX_PARTIALS)
         for n in (POINTS_PER_NARROW_CELL, POINTS_PER_PARTIAL_CELL)

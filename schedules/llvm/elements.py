@@ -6,11 +6,11 @@ from can be foreseen: a row, or a few columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, Shape, ceildiv, dim_max, dim_min, product
+from gscompile.ir.dims import Dim, Shape, ceildiv, dim_max, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.decisions import first_of
@@ -30,10 +30,9 @@ from gscompile.schedules.llvm.numbers import (
     PICKS_OF_LINE,
     PREFETCHED_PICKS,
     SHORT_PICKED_LINES,
-    WIDE_AXIS,
     packed_bytes,
 )
-from gscompile.schedules.llvm.ranges import Share, always_shared, over_box, shared_range
+from gscompile.schedules.llvm.ranges import Share, always_shared, few_units, over_box, shared_range
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Checked, Context
 from gscompile.schedules.runs import common_axes, copied
@@ -71,8 +70,8 @@ class PickedRows:
             return None
         # in short rows the lines of the next one come too late
         count, from_memory = ctx.sizes(picks), T.size_of(buf) >= far_bytes(ctx.target)
-        few = count <= of_row * PICKS_OF_LINE
-        short = T.all_of([enough, of_row <= SHORT_PICKED_LINES, count > 0, few, from_memory])
+        several = T.all_of([count > 0, count <= of_row * PICKS_OF_LINE])
+        short = T.all_of([enough, of_row <= SHORT_PICKED_LINES, several, from_memory])
         lines = T.select(T.all_of([enough, T.not_(short)]), lines, T.const(0))
         step = T.maximum(T.quotient(count, T.maximum(of_row, T.const(1)) * PREFETCHED_PICKS), T.const(1))
         rows = _PickedRows(nest, ctx, ones, number, lines, LINE_BYTES // itemsize, short, step)
@@ -115,8 +114,7 @@ class _PickedRows:
     @property
     def parts(self) -> Dim:
         """Into how many the picks of a row are cut, where rows are few."""
-        few = dim_min(dim_max(WIDE_AXIS - product(self.outer), 0), 1)
-        return 1 + dim_max(ceildiv(self.picks, PICKED_PART) - 1, 0) * few
+        return 1 + dim_max(ceildiv(self.picks, PICKED_PART) - 1, 0) * few_units(product(self.outer))
 
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)``, which are parts of rows."""
@@ -136,10 +134,10 @@ class _PickedRows:
                 begins = [T.maximum(lo - skipped, T.const(0)), T.minimum(hi - skipped, parts)]
                 return T.kept("part", begins, lambda ends: T.for_range(ends[0], ends[1], part, "part"))
 
-            def in_turn(r: Expr) -> Stmt:
-                return T.seq(self.elements_ahead(r, end), T.kept("row", [r], row))
+            def loop(ahead: Callable[[Expr], Stmt | None]) -> Stmt:
+                return T.for_range(first, end, lambda r: T.seq(ahead(r), T.kept("row", [r], row)), "row")
 
-            return cells.around(T.for_range(first, end, in_turn, "row"))
+            return cells.around(self.with_elements_ahead(end, loop))
 
         def cut(known: list[Expr]) -> Stmt:
             blocks = T.quotient(self.ctx.sizes(self.picks) + (known[0] - 1), known[0])
@@ -149,26 +147,27 @@ class _PickedRows:
 
         return T.kept(["block"], [self.block], cut)
 
-    def elements_ahead(self, r: Expr, end: Expr) -> Stmt | None:
-        """Where rows are short: prefetch what is picked from one that comes so many picks later."""
+    def with_elements_ahead(self, end: Expr, loop: Callable[[Callable[[Expr], Stmt | None]], Stmt]) -> Stmt:
+        """``loop(ahead)`` over rows up to ``end``: ``ahead(r)`` prefetches, where rows are short, of one so many picks later."""
         if T.constant_value(self.short) == 0:
-            return None
-        picks = self.ctx.sizes(self.picks)
+            return loop(lambda r: None)
+        picks, last = self.ctx.sizes(self.picks), [T.const(0)] * self.ones
         rows = T.maximum(T.quotient(T.const(PICKS_AHEAD), T.maximum(picks, T.const(1))), T.const(1))
-        later = unravel(T.minimum(r + rows, end - 1), self.outer, self.ctx.sizes)
-        last = [T.const(0)] * self.ones
-        table, _ = self.nest.loads([*later, T.const(0), *last])[self.number]
 
-        def pick(known: list[Expr]) -> Stmt:
-            step, *c = known
+        def ahead(r: Expr, rows: Expr, step: Expr) -> Stmt:
+            later = unravel(T.minimum(r + rows, end - 1), self.outer, self.ctx.sizes)
+            table, _ = self.nest.loads([*later, T.const(0), *last])[self.number]
 
-            def element(j: Expr) -> Stmt:
-                found = [at for _, buf, at in T.reads(self.nest.safe([*c, j * step, *last])) if buf.same_as(table)]
-                return T.seq(*(prefetch_row(T.address_of(table, *at), T.const(1)) for at in found[:1]))
+            def pick(c: list[Expr]) -> Stmt:
+                def element(j: Expr) -> Stmt:
+                    found = [at for _, buf, at in T.reads(self.nest.safe([*c, j * step, *last])) if buf.same_as(table)]
+                    return T.seq(*(prefetch_row(T.address_of(table, *at), T.const(1)) for at in found[:1]))
 
-            return T.for_(T.quotient(picks, step), element, "ahead", one_copy=True)
+                return T.for_(T.quotient(picks, step), element, "ahead", one_copy=True)
 
-        return T.if_(self.short, T.kept("later", [self.step, *later], pick))
+            return T.if_(self.short, T.kept("later", later, pick))
+
+        return T.kept(["rows", "step"], [rows, self.step], lambda known: loop(lambda r: ahead(r, *known)))
 
     @property
     def block(self) -> Expr:

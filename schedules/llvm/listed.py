@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, ceildiv, dim_max, dim_min
+from gscompile.ir.dims import Dim, ceildiv, dim_max
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.ahead import copied_ahead
 from gscompile.schedules.llvm.cells import with_check
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
-from gscompile.schedules.llvm.numbers import LISTED_ROWS, PICKED_PART, WIDE_AXIS
-from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.llvm.numbers import LISTED_ROWS, PICKED_PART
+from gscompile.schedules.llvm.ranges import few_units, shared_range
 from gscompile.schedules.llvm.tiles import from_list
 from gscompile.schedules.llvm.vectors import overlapping, reads_neighbours
 from gscompile.schedules.loops import by_number, number_in
@@ -47,7 +47,7 @@ class ListedRows:
             return None
         tables = [found[k][1] for k in chosen]
         distance, far = copied_ahead(ctx, nest.shape[1] * nest.dtype.itemsize, tables)
-        rows = _Rows(nest, ctx, lanes, chosen, Flag(nest.check), distance, far)
+        rows = _Rows(nest, ctx, lanes, chosen, tables, Flag(nest.check), distance, far)
         stmt = shared_range(ctx, rows.units, nest.work // lanes, rows.share, nest=nest.name)
         return with_check(nest, with_kernels(stmt))
 
@@ -59,6 +59,7 @@ class _Rows:
     Attributes:
         lanes: of the vectors that a row is computed by.
         chosen: which of a cell's reads are of rows that an index chooses.
+        tables: the tensors that these are of.
         distance, far: as :func:`copied_ahead` says.
     """
 
@@ -66,6 +67,7 @@ class _Rows:
     ctx: Context
     lanes: int
     chosen: list[int]
+    tables: list[Buffer]
     flag: Flag
     distance: int
     far: Expr | None
@@ -73,7 +75,7 @@ class _Rows:
     @property
     def few(self) -> Dim:
         """1 where rows are few, so that parts of them are shared; 0 where rows are."""
-        return dim_min(dim_max(WIDE_AXIS - self.nest.shape[0], 0), 1)
+        return few_units(self.nest.shape[0])
 
     @property
     def units(self) -> Dim:
@@ -110,11 +112,6 @@ class _Rows:
 
         blocks = T.quotient(hi - lo + (LISTED_ROWS - 1), T.const(LISTED_ROWS))
         return T.seq(*map(T.allocate, places), T.for_(blocks, block, "block", one_copy=True))
-
-    @property
-    def tables(self) -> list[Buffer]:
-        """The tensors whose rows an index chooses."""
-        return [b for b, _ in self.picked(T.const(0))]
 
     def picked(self, r: Expr) -> list[tuple[Buffer, list[Expr]]]:
         """Where the rows that an index chooses for a row begin: (tensor, coordinates)."""

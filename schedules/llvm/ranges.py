@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, product
+from gscompile.ir.dims import Dim, dim_max, dim_min, product
 from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.choices import INNER, TILE
 from gscompile.schedules.llvm.costs import shared
+from gscompile.schedules.llvm.numbers import WIDE_AXIS
 from gscompile.schedules.llvm.vectors import in_vectors
 from gscompile.schedules.loops import nested, not_empty, unravel
 from gscompile.schedules.rule import Context
@@ -47,6 +48,11 @@ class Share:
     cell: CellBody
     around: Callable[[Stmt], Stmt] = field(default=lambda loops: loops)
     vector: tuple[int, CellBody] | None = None
+
+
+def few_units(extent: Dim) -> Dim:
+    """1 where units are fewer than :data:`WIDE_AXIS`, so that threads share parts of them; 0 elsewhere."""
+    return dim_min(dim_max(WIDE_AXIS - extent, 0), 1)
 
 
 def shared_range(

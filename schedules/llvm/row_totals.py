@@ -42,7 +42,7 @@ from gscompile.schedules.llvm.numbers import (
     resident_bytes,
 )
 from gscompile.schedules.llvm.row_runs import RowRun, in_runs
-from gscompile.schedules.llvm.staged import RowScatter, Values, blocks, combined, short_list
+from gscompile.schedules.llvm.staged import RowScatter, combined, in_lists, near_cells
 from gscompile.schedules.loops import assumed, by_number, nested, ravel
 
 INDEX_BYTES = 8
@@ -285,35 +285,26 @@ class RowTotals:
         ms, so 0.53.  Updates take 1.1 to 1.5 times as long so.
         """
         s = self.scatter
-        near = isinstance(s.rows, int) and s.rows * s.acc.itemsize <= 2 * resident_bytes(s.ctx.target)
-        several = assumed(s.points) >= LISTED_POINTS
-        return near and several and s.width == 1 and self.touched is None and not s.reduction.replaces
+        listed = near_cells(s.ctx, s.rows, s.acc) and assumed(s.points) >= LISTED_POINTS
+        return listed and s.width == 1 and self.touched is None and not s.reduction.replaces
 
-    def in_blocks(self, first: Expr, last: Expr, flag: Flag) -> Stmt:
-        """Add the points ``[first, last)``, a block at a time: their rows and values first, by vectors, then the sums."""
-        s, rows = self.scatter, short_list("rows", "int64")
-        values = Values.at(lambda p: s.source(p, s.no_window), s.acc)
+    def in_lists(self, first: Expr, last: Expr, flag: Flag) -> Stmt:
+        """Add the points ``[first, last)``, by :func:`in_lists`."""
+        s = self.scatter
 
-        def block(begin: Expr, count: Expr) -> Stmt:
-            def resolve(k: Expr) -> Stmt:
-                def put(lead: list[Expr], takes: Expr | None) -> Stmt:
-                    row = ravel(lead, s.leading, s.ctx.sizes)
-                    return T.store(rows, [k], row if takes is None else T.select(takes, row, T.const(-1)))
+        def find(p: Expr, put: Callable[[Expr], Stmt]) -> Stmt:
+            def at(lead: list[Expr], takes: Expr | None) -> Stmt:
+                row = ravel(lead, s.leading, s.ctx.sizes)
+                return put(row if takes is None else T.select(takes, row, T.const(-1)))
 
-                return T.seq(flag.test(s.grid(begin + k)), self.found(begin + k, put), values.put(begin, k))
+            return T.seq(flag.test(s.grid(p)), self.found(p, at))
 
-            def add(k: Expr) -> Stmt:
-                def to(row: Expr) -> Stmt:
-                    c = [*self.chunk, *self.lead(row), *s.no_window]
-                    new = combined(s.nest, s.acc, T.load(self.totals, *c), values.get(begin, k))
-                    return T.if_(None if s.nest.check is not None else row >= 0, T.store(self.totals, c, new))
+        def add(row: Expr, value: Expr) -> Stmt:
+            c = [*self.chunk, *self.lead(row), *s.no_window]
+            new = combined(s.nest, s.acc, T.load(self.totals, *c), value)
+            return T.if_(None if s.nest.check is not None else row >= 0, T.store(self.totals, c, new))
 
-                return T.let("row", T.load(rows, k), to)
-
-            return T.seq(T.for_(count, resolve, "k"), T.for_(count, add, "k"))
-
-        loop = blocks(first, last, POINT_BLOCK, block)
-        return T.seq(T.allocate(rows), values.around(loop))
+        return in_lists(first, last, POINT_BLOCK, find, lambda p: s.source(p, s.no_window), s.acc, add)
 
     def add_all(self, first: Expr, last: Expr, runs: Condition) -> Stmt:
         """Add the points ``[first, last)`` to all rows, in their order: what one thread alone does.
@@ -340,8 +331,8 @@ class RowTotals:
             # rows of points in runs are few
             in_runs = (runs, lambda: self.in_runs(lambda add: every(add, False)))
             far_away = (far, lambda: every(self.add_at, distance > 0, self.one_by_one))
-            near = self.in_blocks(first, last, flag) if self.listed else every(self.add_at, False)
-            return first_of([in_runs, far_away, (True, lambda: near)])
+            in_lists = (self.listed, lambda: self.in_lists(first, last, flag))
+            return first_of([in_runs, far_away, in_lists, (True, lambda: every(self.add_at, False))])
 
         looks = self.one_by_one or (distance and far is not False and not self.long)
         loop = self.scattered(first, last, loops, far) if looks else loops(distance > 0)

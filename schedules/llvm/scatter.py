@@ -241,7 +241,7 @@ class Slab:
             if along is None:
                 return flag.around(first_of([(runs, held), ahead, (True, points)]))
             few = along.turns, lambda: rows(along.in_turns)
-            near = along.near, lambda: rows(along.in_blocks)
+            near = along.near, lambda: rows(along.in_lists)
             return flag.around(first_of([few, (runs, held), ahead, near, (True, points)]))
 
         begin = None if self.begun else self.begin()

@@ -31,6 +31,7 @@ from gscompile.schedules.llvm.numbers import (
     SPARSE_WIDTH,
     TOUCH_PS,
     WIDEN_PS,
+    resident_bytes,
 )
 from gscompile.schedules.loops import assumed, by_number, nested, not_empty, ravel, storage, unravel
 from gscompile.schedules.rule import Context
@@ -282,36 +283,47 @@ def short_list(name: str, dtype: str) -> Buffer:
     return T.buffer(name, [POINT_BLOCK], dtype, align=64)
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """What the points of a block bring, single elements.
+def near_cells(ctx: Context, cells: Dim, acc: DType) -> bool:
+    """Whether so many cells are known to stay in a core's caches, so that :func:`in_lists` pays."""
+    return isinstance(cells, int) and cells * acc.itemsize <= 2 * resident_bytes(ctx.target)
 
-    Attributes:
-        of: (point) -> its value.
-        listed: where they are computed by vectors first, one after the other; None where they are but read, or constant.
+
+def in_lists(
+    lo: Expr,
+    hi: Expr,
+    size: int,
+    find: Callable[[Expr, Callable[[Expr], Stmt]], Stmt],
+    value: Callable[[Expr], Expr],
+    acc: DType,
+    add: Callable[[Expr, Expr], Stmt],
+) -> Stmt:
+    """Combine the points ``[lo, hi)``, single elements, with their cells, a block of ``size`` at a time.
+
+    Where they go is listed first, by vectors, and what they bring unless that is but read, or constant.
+
+    Args:
+        find: (point, put) -> a statement that tests it, and ``put(place)``.
+        value: (point) -> what it brings.
+        acc: the dtype of that.
+        add: (place, value) -> a statement.
     """
+    places, brought = short_list("places", "int64"), value(T.var("p"))
+    computed = T.as_load(brought) is None and T.reads(brought)
+    values = short_list("values", acc.tir) if computed else None
 
-    of: Callable[[Expr], Expr]
-    listed: Buffer | None
+    def block(begin: Expr, count: Expr) -> Stmt:
+        def resolve(k: Expr) -> Stmt:
+            found = find(begin + k, lambda place: T.store(places, [k], place))
+            return T.seq(found, None if values is None else T.store(values, [k], value(begin + k)))
 
-    @staticmethod
-    def at(of: Callable[[Expr], Expr], dtype: DType) -> Values:
-        """Those of this dtype."""
-        value = of(T.var("p"))
-        computed = T.as_load(value) is None and T.reads(value)
-        return Values(of, short_list("values", dtype.tir) if computed else None)
+        def combine(k: Expr) -> Stmt:
+            new = value(begin + k) if values is None else T.load(values, k)
+            return T.let("place", T.load(places, k), lambda place: add(place, new))
 
-    def around(self, loops: Stmt) -> Stmt:
-        """Loops that list and use them."""
-        return loops if self.listed is None else T.seq(T.allocate(self.listed), loops)
+        return T.seq(T.for_(count, resolve, "k"), T.for_(count, combine, "k"))
 
-    def put(self, begin: Expr, k: Expr) -> Stmt | None:
-        """List the k-th of a block that begins there."""
-        return None if self.listed is None else T.store(self.listed, [k], self.of(begin + k))
-
-    def get(self, begin: Expr, k: Expr) -> Expr:
-        """That one."""
-        return self.of(begin + k) if self.listed is None else T.load(self.listed, k)
+    lists = [T.allocate(x) for x in (places, values) if x is not None]
+    return T.seq(*lists, blocks(lo, hi, size, block))
 
 
 def with_position(name: str, entry: Expr, begin: Expr, size: int, body: Callable[[Expr, Expr], Stmt]) -> Stmt:
