@@ -34,11 +34,11 @@ from gscompile.schedules.llvm.costs import (
     source_levels,
     unwaited,
 )
-from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.fitted import TIMES
 from gscompile.schedules.llvm.map import Rows
 from gscompile.schedules.llvm.numbers import LINE_BYTES, MAX_CHUNKS, VECTOR_CELLS
 from gscompile.schedules.llvm.owned import OwnedRows
+from gscompile.schedules.llvm.packed_columns import PackedColumns
 from gscompile.schedules.llvm.privatised import Privatised
 from gscompile.schedules.rule import Target
 

@@ -185,6 +185,20 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
+        "the last picks of a row not listed",
+        "schedules/llvm/pick_lists.py",
+        "T.if_(whole * lanes < picks, vector(picks - lanes))",
+        "None",
+        ("tests/run/test_listed_rows.py",),
+    ),
+    Defect(
+        "an invalid index in the last lane",
+        "schedules/llvm/check.py",
+        "range(1, self.lanes)",
+        "range(1, self.lanes - 1)",
+        ("tests/run/test_listed_rows.py",),
+    ),
+    Defect(
         "a row's first point listed twice",
         "schedules/llvm/row_lists.py",
         "T.store(self.last, [r], p), T.store(self.count",

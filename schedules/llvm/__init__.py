@@ -4,10 +4,11 @@ from gscompile.schedules.llvm.bags import Bags
 from gscompile.schedules.llvm.check import Check
 from gscompile.schedules.llvm.chunked import Chunked
 from gscompile.schedules.llvm.copies import Copies
-from gscompile.schedules.llvm.elements import PackedColumns, PickedRows
 from gscompile.schedules.llvm.listed import ListedRows
 from gscompile.schedules.llvm.map import Rows
 from gscompile.schedules.llvm.owned import OwnedRows
+from gscompile.schedules.llvm.packed_columns import PackedColumns
+from gscompile.schedules.llvm.picked_rows import PickedRows
 from gscompile.schedules.llvm.privatised import Privatised
 from gscompile.schedules.llvm.reduce import Columns, Folds
 from gscompile.schedules.llvm.rows import SerialRows

@@ -15,31 +15,41 @@ from gscompile.schedules.rule import Context
 
 
 class Flag:
-    """Whether some loops have met an invalid index; kept in a register.
+    """Whether some loops have met an invalid index; kept in a register, of one lane or of several.
 
     Without a check, its methods give no statements.
     """
 
-    def __init__(self, check: CheckNest | None, name: str = "bad") -> None:
+    def __init__(self, check: CheckNest | None, name: str = "bad", lanes: int = 1) -> None:
         self.check = check
-        self.bad = T.buffer(name, [1], "int64", align=8)
-        self.zero = [T.const(0)]
+        self.lanes = lanes
+        self.bad = T.buffer(name, [lanes], "int64", align=8 * lanes)
 
     def clear(self) -> Stmt | None:
-        return None if self.check is None else T.store(self.bad, self.zero, T.const(0))
+        if self.check is None:
+            return None
+        if self.lanes == 1:
+            return T.store(self.bad, [T.const(0)], T.const(0))
+        return T.vectorized(self.lanes, lambda v: T.store(self.bad, [v], T.const(0)))
 
-    def test(self, grid: list[Expr]) -> Stmt | None:
-        """Test the index vector at a grid position."""
+    def test(self, grid: list[Expr], lane: Expr | None = None) -> Stmt | None:
+        """Test the index vector at a grid position, by a lane, the first one by default."""
         check = self.check
-        return None if check is None else T.seq(*(self.note(check.excess(grid, k)) for k in range(check.components)))
+        return (
+            None if check is None else T.seq(*(self.note(check.excess(grid, k), lane) for k in range(check.components)))
+        )
 
-    def note(self, excess: Expr) -> Stmt:
+    def note(self, excess: Expr, lane: Expr | None = None) -> Stmt:
         """Set the flag unless ``excess`` is 0."""
-        return T.store(self.bad, self.zero, T.load(self.bad, *self.zero) | excess)
+        at = T.const(0) if lane is None else lane
+        return T.store(self.bad, [at], T.load(self.bad, at) | excess)
 
     @property
     def raised(self) -> Expr:
-        return T.load(self.bad, *self.zero) != 0
+        found = T.load(self.bad, T.const(0))
+        for lane in range(1, self.lanes):
+            found = found | T.load(self.bad, T.const(lane))
+        return found != 0
 
     def around(self, loops: Stmt, otherwise: Stmt | None = None) -> Stmt:
         """The loops with the flag cleared before them and reported after them; ``otherwise`` if there is nothing to report."""

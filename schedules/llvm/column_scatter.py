@@ -151,7 +151,7 @@ class _Rows:
             return box(extents, s.grid_column - 1, lo, hi, lambda rest: body([i, *rest], rest[0] - lo))
 
         if self.scatter.nest.check is not None:
-            note = self.flag.note(T.load(self.wrong.bad, *self.wrong.zero))
+            note = self.flag.note(T.load(self.wrong.bad, T.const(0)))
             add = T.if_(T.not_(self.wrong.raised), over(self.point))
             return T.seq(self.wrong.clear(), over(self.resolve), note, add)
         return over(self.point) if self.staged is None else T.seq(over(self.resolve), over(self.point))

@@ -162,7 +162,7 @@ LEAST_COPIED_AHEAD = 16
 COPY_PREFETCH_BYTES = NUMBERS["COPY_PREFETCH_BYTES"]
 """Bytes of a row that are prefetched; the hardware fetches the rest.  Rows of 1,200 bytes: 1.66 ms, with 512 1.83."""
 
-# -- picked elements (elements.py)
+# -- picked elements (picked_rows.py, pick_lists.py, packed_columns.py)
 
 PICK_BLOCK = NUMBERS["PICK_BLOCK"]
 """Elements picked between two prefetches."""
@@ -208,6 +208,12 @@ PREFETCHED_PICKS = 2
 
 PICKS_AHEAD = 32
 """Elements between prefetching one and picking it; at least a row."""
+
+LISTED_PICKS = 1024
+"""Elements picked from short or near rows whose places are listed at a time, and of a row at most."""
+
+PLACE_BYTES = 8
+"""Of a place in a list."""
 
 PICKED_PART = 32768
 """Elements picked from a row that are a unit of parallel work, where rows are few."""

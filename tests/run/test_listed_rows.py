@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,9 +64,9 @@ def test_few_rows_are_shared_by_their_columns(count: int, set_threads: Any) -> N
                 compiled(x, i, scale, shift)
 
 
-def picks(rows: Any, width: Any, count: Any, dtype: str) -> gs.Module:
+def picks(rows: Any, width: Any, count: Any, dtype: str, index: str = "int32") -> gs.Module:
     b = gs.Builder("picks")
-    x, i = b.input("x", (rows, width), dtype), b.input("i", (rows, count), "int32")
+    x, i = b.input("x", (rows, width), dtype), b.input("i", (rows, count), index)
     b.output(b.gather(x, i, dim=1))
     return b.build()
 
@@ -89,3 +90,48 @@ def test_elements_of_short_rows_are_prefetched() -> None:
     assert "ahead" in str(picks(106_000, 47, 14, "int64").source("tir"))
     for shape in ((1000, 47, 14), (106_000, 200, 14), (106_000, 47, 500)):
         assert "ahead" not in str(picks(*shape, "int64").source("tir"))
+
+
+@pytest.mark.parametrize("bounds", ["raise", "wrap", "clip", "trust", "fill"])
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "uint8"])
+def test_elements_of_near_rows(dtype: str, bounds: str) -> None:
+    """Listed, up to 1,024 a row."""
+    rng = np.random.default_rng(1)
+    b = gs.Builder("near")
+    x, i = b.input("x", ("a", 3, "w"), dtype), b.input("i", ("a", 3, "k"), "int64")
+    b.output(b.gather(x, i, dim=2, bounds=bounds))
+    compiled = b.build()
+    assert "picked-rows" in compiled.explain()
+    for width, count in itertools.product((1, 5, 300), (0, 1, 2, 7, 8, 9, 15, 16, 17, 127, 1023, 1024, 1025, 2049)):
+        for rows in (1, 7, 300 if count < 20 else 2):
+            x_ = rng.integers(0, 99, (rows, 3, width)).astype(dtype)
+            i_ = rng.integers(-width, width, (rows, 3, count))
+            at = np.where(i_ < 0, i_ + width, i_)
+            want = np.take_along_axis(x_, at, 2)
+            np.testing.assert_array_equal(compiled(x_, i_), want, strict=True)
+
+
+@pytest.mark.parametrize("bad", [-301, 300, np.iinfo(np.int64).min, np.iinfo(np.int64).max])
+@pytest.mark.parametrize("static", [False, True], ids=["symbolic", "static"])
+def test_bad_indices_of_near_rows(static: bool, bad: int) -> None:
+    compiled = picks(*((7, 300, 37) if static else ("r", "w", "k")), "float32", index="int64")
+    x, i = np.ones((7, 300), np.float32), np.zeros((7, 37), np.int64)
+    compiled(x, i)
+    for row, k in ((0, 0), (0, 7), (0, 36), (3, 31), (3, 32), (6, 36)):
+        i[row, k] = bad
+        with pytest.raises(gs.BoundsError, match=str(bad)) as e:
+            compiled(x, i)
+        assert f"({row}, {k})" in str(e.value) or f"[{row}, {k}]" in str(e.value), e.value
+        i[row, k] = 0
+
+
+@pytest.mark.parametrize("count", [3, 8, 9, 300, 1025])
+def test_columns_of_near_rows(count: int) -> None:
+    """One index for all rows, and axes of extent 1 after that of the picks."""
+    b = gs.Builder("columns")
+    x, i = b.input("x", ("r", "w", 1), "float32"), b.input("i", (count,), "int32")
+    b.output(b.take(x, i, dim=1))
+    compiled, rng = b.build(), np.random.default_rng(count)
+    for rows in (1, 2, 100):
+        x_, i_ = rng.random((rows, 70, 1), np.float32), rng.integers(-70, 70, count).astype(np.int32)
+        np.testing.assert_array_equal(compiled(x_, i_), x_[:, i_], strict=True)

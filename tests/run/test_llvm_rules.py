@@ -13,8 +13,8 @@ import gscompile as gs
 from gscompile.bench.workload import numpy_dtype
 from gscompile.ir import tir as T
 from gscompile.schedules import Rule
-from gscompile.schedules.llvm.elements import PackedColumns
 from gscompile.schedules.llvm.numbers import COPY_BLOCK, LEAST_COPIED_AHEAD, PICK_BLOCK
+from gscompile.schedules.llvm.packed_columns import PackedColumns
 from tests.oracle import assert_same
 from tests.run.test_guard_pages import Fence, Say, in_child
 from tests.run.test_wrapped_counters import X86

@@ -203,6 +203,11 @@ CASES = {
         lambda b, given, o: b.gather(given("x", (200, 256), "float32"), given("i", (200, 40), "int64"), 1, **o),
         {"i": 256},
     ),
+    "picked from rows of any width": Case(
+        lambda b, given, o: b.gather(given("x", ("n", "w"), "float32"), given("i", ("n", "k"), "int64"), 1, **o),
+        {"i": 50},
+        {"n": 200, "w": 50, "k": 42},
+    ),
     "picked from columns": Case(
         lambda b, given, o: b.gather(given("x", (2000, 80), "float32"), given("i", (2000, 80), "int64"), 0, **o),
         {"i": 2000},
