@@ -271,7 +271,7 @@ DEFECTS = [
     Defect(
         "a bad index in a copy not reported",
         "schedules/llvm/column_scatter.py",
-        "self.flag.note(T.load(self.wrong.bad, *self.wrong.zero))",
+        "self.flag.note(T.load(self.wrong.bad, T.const(0)))",
         "self.flag.note(T.const(0))",
         (SCATTER_PATHS,),
     ),

@@ -23,7 +23,7 @@ class Flag:
     def __init__(self, check: CheckNest | None, name: str = "bad", lanes: int = 1) -> None:
         self.check = check
         self.lanes = lanes
-        self.bad = T.buffer(name, [lanes], "int64", align=8 * lanes)
+        self.bad = T.buffer(name, [lanes], "int64", align=8 if lanes == 1 else 64)
 
     def clear(self) -> Stmt | None:
         if self.check is None:
@@ -35,9 +35,9 @@ class Flag:
     def test(self, grid: list[Expr], lane: Expr | None = None) -> Stmt | None:
         """Test the index vector at a grid position, by a lane, the first one by default."""
         check = self.check
-        return (
-            None if check is None else T.seq(*(self.note(check.excess(grid, k), lane) for k in range(check.components)))
-        )
+        if check is None:
+            return None
+        return T.seq(*(self.note(check.excess(grid, k), lane) for k in range(check.components)))
 
     def note(self, excess: Expr, lane: Expr | None = None) -> Stmt:
         """Set the flag unless ``excess`` is 0."""
