@@ -31,8 +31,7 @@ from gscompile.compiler.tuned import Database, Key, Source, default_database, de
 from gscompile.deploy import library as libraries
 from gscompile.deploy.library import Compiled
 from gscompile.errors import ArgumentError, MissingExtraError, TargetError, index_changed
-from gscompile.ir import status
-from gscompile.ir import tir as T
+from gscompile.ir import machine, status
 from gscompile.ir.dims import dim_max, evaluate
 from gscompile.ir.graph import Graph, Value
 from gscompile.ir.listing import table
@@ -374,10 +373,10 @@ class Module(CompiledFunction):
         if self._shared_library is not None:
             path = str(self._shared_library)
             try:
-                return loaded(lambda: T.load_library(path)[self.name], T.parallel_launch())
+                return loaded(lambda: machine.load_library(path)[self.name], machine.parallel_launch())
             except Exception:  # the file was removed meanwhile, or may not be executed from there
                 self._shared_library = None
-        return loaded(lambda: self._library[self.name], T.parallel_launch())
+        return loaded(lambda: self._library[self.name], machine.parallel_launch())
 
     def _bounds_error_of(self, check: int, position: int, number: int, sizes: Mapping[str, int]) -> Exception:
         return bounds_error(self._recipe.graph.values[self._summary.checks[check]], position, number, sizes)

@@ -17,6 +17,7 @@ from gscompile.compiler.targets import Target, resolve
 from gscompile.compiler.targets.base import HOST_CODE
 from gscompile.compiler.targets.cuda import Cuda
 from gscompile.frontend.builder import Builder
+from gscompile.ir import codegen
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
 from gscompile.ir.tir import PrimFunc, Stmt
@@ -61,7 +62,7 @@ class EmulatedCuda(Cuda):
         return AS_DEVICE
 
     def adapted(self, func: PrimFunc) -> PrimFunc:
-        return T.serial_device(func, _plain, self.backward)
+        return codegen.serial_device(func, _plain, self.backward)
 
     def compile(self, module: Any) -> Any:
         return self.host.compile(module)

@@ -82,9 +82,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
-    from gscompile.ir import tir as _tvm
+    from gscompile.ir import machine
 
-    if not _tvm.cuda_exists():
+    if not machine.cuda_exists():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
 

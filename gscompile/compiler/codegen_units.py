@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from gscompile.compiler.parts import Outlined
+from gscompile.ir import codegen
 from gscompile.ir import tir as T
 from gscompile.ir.tir import PrimFunc, Stmt
 from gscompile.runtime.background import large_stacks
@@ -42,19 +43,19 @@ def codegen_units(name: str, func: PrimFunc) -> list[Any]:
     """
     cores, loops = available_cores(), list[Loop]()
     if cores < 2:
-        return [T.unit_module({name: func})]
+        return [codegen.unit_module({name: func})]
     main = _with_loops_called(name, func, loops)
     rest = T.tree_size(main.body)
     count = min(MOST, cores, (rest + sum(loop.size for loop in loops)) // LEAST, 1 + len(loops))
     if count < 2:
-        return [T.unit_module({name: func})]
+        return [codegen.unit_module({name: func})]
     units: list[dict[str, PrimFunc]] = [{name: main}, *({} for _ in range(count - 1))]
     sizes = [rest // STRAIGHT] + [0] * (count - 1)
     for loop in sorted(loops, key=lambda loop: -loop.size):  # each to the unit that is smallest by then
         k = sizes.index(min(sizes))
         units[k][loop.name] = loop.func
         sizes[k] += loop.size
-    return [T.unit_module(unit) for unit in units]
+    return [codegen.unit_module(unit) for unit in units]
 
 
 def in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from gscompile.compiler.linked import link, linker
 from gscompile.compiler.targets import Target
 from gscompile.errors import GSError
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.ir.graph import Graph
 from gscompile.ir.ops.leaf import Constant
 from gscompile.schedules import Choices
@@ -182,7 +182,7 @@ def _versions() -> bytes:
     """What tells this gscompile and this TVM from others, changed ones among them."""
     package = Path(__file__).parents[1]
     sources = {*package.rglob("*"), *(package / "schedules").rglob("*")}  # the latter is a link in a checkout
-    files = [f for f in sources if f.suffix in (".py", ".so", ".h")] + T.library_files()
+    files = [f for f in sources if f.suffix in (".py", ".so", ".h")] + machine.library_files()
     stamps = sorted((str(f), s.st_size, s.st_mtime_ns) for f in files for s in [f.stat()])
     return repr((sys.version_info[:2], stamps)).encode()
 

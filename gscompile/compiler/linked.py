@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 
 
 @cache
@@ -54,7 +54,7 @@ class Linked:
                     unit, library = (str(Path(folder, file)) for file in ("code.o", "code.so"))
                     self.mod.write_to_file(unit, "o")
                     link(command, [unit], library)
-                    return T.load_library(library)[name]
+                    return machine.load_library(library)[name]
             except (OSError, subprocess.SubprocessError, RuntimeError):
                 pass  # no folder that can be written to, or none that code may be executed from
         return self._library[name]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from gscompile.errors import DeviceError, MissingExtraError, TargetError, installation, missing_extra
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 
 TOOLKIT = "/usr/local/cuda"  # where NVIDIA's installers put it
 
@@ -114,8 +114,8 @@ def configure_tvm() -> None:
     :func:`compile_cuda` where it builds or loads a module while that runtime is there (without it, modules stay source);
     what that raises comes out of TVM.
     """
-    T.load_cuda_runtime(_find("lib*/libcudart.so.*"))
-    T.set_cuda_compiler(_compile_for_tvm, TargetError, DeviceError, MissingExtraError)
+    machine.load_cuda_runtime(_find("lib*/libcudart.so.*"))
+    machine.set_cuda_compiler(_compile_for_tvm, TargetError, DeviceError, MissingExtraError)
 
 
 def _compile_for_tvm(source: str) -> bytes:
@@ -124,8 +124,8 @@ def _compile_for_tvm(source: str) -> bytes:
     Raises:
         DeviceError: a module was loaded as source, and there is no GPU to compile it for.
     """
-    here = T.cuda_arch(0)
-    arch = T.current_cuda_arch() or here
+    here = machine.cuda_arch(0)
+    arch = machine.current_cuda_arch() or here
     if arch is None:
         raise DeviceError("this module holds CUDA source, to be compiled for the GPU here, and there is none")
     # machine code is for one generation; PTX also runs on later ones

@@ -7,7 +7,7 @@ has must then leave it alone:
   is not defined.  It takes no expression that contains a call, so that every variable is read through a ``reinterpret`` to its
   own type, of which no instruction is made.
 - UnrollLoop counts steps in 32 bits, and unrolls any loop where they overflow: extents are read like that, too.
-- LLVM 22.1 vectorises some loops wrongly, see :func:`gscompile.ir.tir.wraps_around`; the option against it is not the
+- LLVM 22.1 vectorises some loops wrongly, see :func:`gscompile.ir.codegen.wraps_around`; the option against it is not the
   function's to give, and the counters of these loops pass through an empty piece of assembly instead.
 """
 
@@ -20,6 +20,7 @@ import tvm_ffi
 from tvm import ir, tirx
 
 from gscompile.compiler.targets import Target
+from gscompile.ir import codegen
 from gscompile.ir import tir as T
 from gscompile.ir.tir import Expr, PrimFunc, Stmt
 
@@ -33,9 +34,9 @@ def standalone(func: PrimFunc, target: Target) -> Stmt:
         target: for which it is lowered.
     """
     if not target.by_driver:
-        func = T.for_llvm(_with_opaque_counters(func))
+        func = codegen.for_llvm(_with_opaque_counters(func))
     with target.tvm:
-        lowered = tvm.ir.transform.Sequential(T.cpu_passes(simplify=True))(tvm.IRModule({"main": func}))["main"]
+        lowered = tvm.ir.transform.Sequential(codegen.cpu_passes(simplify=True))(tvm.IRModule({"main": func}))["main"]
     return _hidden(lowered.body, target)
 
 
@@ -64,7 +65,7 @@ def _with_opaque_counters(func: PrimFunc) -> PrimFunc:
     """The innermost loops that LLVM would vectorise wrongly count with numbers of which it knows nothing."""
 
     def opaque(loop: Any) -> Any:
-        if loop.kind != tirx.ForKind.SERIAL or not T.counter_wraps(loop) or T.wraps_around(loop.body):
+        if loop.kind != tirx.ForKind.SERIAL or not codegen.counter_wraps(loop) or codegen.wraps_around(loop.body):
             return loop
         dtype = T.dtype_of(loop.loop_var)
         counter = T.var(f"{loop.loop_var.name}_", dtype)

@@ -12,7 +12,7 @@ from gscompile.compiler.nvcc import compile_cuda
 from gscompile.deploy import text
 from gscompile.deploy.source import HERE, Function, arguments, constant_name, function, kernel_symbol
 from gscompile.errors import TargetError
-from gscompile.ir import tir as T
+from gscompile.ir import codegen
 
 _EXTENTS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
 
@@ -44,13 +44,13 @@ class Image:
             TargetError: the compiler does not know the architecture, or rejects the code.  MissingExtraError: there is none.
         """
         kernels = []
-        for name, kinds, tags in T.device_kernels(library):
+        for name, kinds, tags in codegen.device_kernels(library):
             if strange := [x for x in kinds if not x.startswith(("handle", "int", "uint"))] + [
                 x for x in tags if x not in _EXTENTS
             ]:
                 raise TargetError(f"export: kernel {name} takes {strange[0]}, which libraries cannot pass")
             kernels.append((name, len(kinds), [_EXTENTS.index(x) for x in tags]))
-        code = T.device_source(library)
+        code = codegen.device_source(library)
         ptx = compile_cuda(code, arch, "ptx") if later else b""
         return Image(arch, kernels, compile_cuda(code, arch, "cubin"), ptx)
 

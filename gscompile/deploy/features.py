@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 
 _EAX, _EBX, _ECX, _EDX = range(4)
 _AVX, _AVX512 = 0x6, 0xE6  # of XCR0: what the system saves
@@ -73,4 +73,4 @@ def needed(target: Any, architecture: str) -> tuple[Feature, ...]:
     Of RISC-V and WebAssembly nothing: there code is compiled for what its target names, and nobody asks.
     """
     known = {"x86_64": X86, "i386": X86, "aarch64": AARCH64}.get(architecture, ())
-    return tuple(f for f in known if T.has_feature(target, f.name))
+    return tuple(f for f in known if machine.has_feature(target, f.name))

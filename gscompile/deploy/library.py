@@ -22,7 +22,7 @@ from gscompile.deploy.source import Function, Level, constant_name, header, kern
 from gscompile.deploy.toolchain import Toolchain
 from gscompile.deploy.webassembly import WebAssembly
 from gscompile.errors import ArgumentError, TargetError
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.ir.graph import Graph
 from gscompile.runtime import arrays
 from gscompile.runtime.interface import Interface
@@ -96,7 +96,7 @@ def export(
         stem,
         versions,
         " | ".join(str(c.target) for c in graphs[0]),
-        triple or T.host_triple(),
+        triple or machine.host_triple(),
         _device_levels(levels) if gpu else tuple((v.name, tuple(f.name for f in v.features)) for v in found),
         tuple(_entry(f, each[0]) for f, each in zip(functions, graphs, strict=True)),
         kept,
@@ -188,7 +188,7 @@ def is_webassembly(target: Target) -> bool:
 
 
 def _architecture(target: Target) -> str:
-    return architecture(str(target.tvm.attrs.get("mtriple", "")) or T.host_triple())
+    return architecture(str(target.tvm.attrs.get("mtriple", "")) or machine.host_triple())
 
 
 def _features(target: Target, freestanding: bool) -> tuple[Feature, ...]:

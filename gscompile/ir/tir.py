@@ -1,4 +1,5 @@
-"""Every TVM name that gscompile uses, but for ``float16.py`` and ``ops/elementwise``, so that a new TVM release is met here.
+"""TVM's expressions and statements.  With ``codegen.py``, ``machine.py``, ``float16.py`` and ``ops/elementwise``, every TVM name
+that graphs and schedules use, so that a new TVM release is met here.
 
 Statements are built by plain functions that take their bodies as callables of the loop variable::
 
@@ -9,21 +10,14 @@ All loop variables and coordinates are int64: tables of more than 2^31 elements 
 
 from __future__ import annotations
 
-import ctypes
-import os
-import struct
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import tvm
 import tvm_ffi
-from tvm import ir, s_tir, te, tirx
+from tvm import ir, te, tirx
 from tvm.sym import Analyzer
-from tvm.tirx.compilation_pipeline import default_tir_pipeline, register_tir_pipeline
 
-from gscompile.ir.float16 import moved_by_codes
 from gscompile.ir.reserved import in_code
 
 Expr: TypeAlias = Any  # tvm's PrimExpr; its Python classes carry no usable types
@@ -149,8 +143,8 @@ def hidden(x: Expr) -> Expr:
 
 
 def opaque(x: Expr) -> Expr:
-    """An int64 that on llvm the code generator does not look through either; see :func:`for_llvm`."""
-    return tirx.BitwiseXor(tirx.BitwiseXor(x, _OPAQUE_MARK), _OPAQUE_MARK)
+    """An int64 that on llvm the code generator does not look through either; see :func:`gscompile.ir.codegen.for_llvm`."""
+    return tirx.BitwiseXor(tirx.BitwiseXor(x, OPAQUE_MARK), OPAQUE_MARK)
 
 
 def unpredictable(x: Expr) -> Expr:
@@ -163,7 +157,7 @@ def unpredictable(x: Expr) -> Expr:
     if isinstance(x, tirx.Min | tirx.Max):
         first = x.a < x.b if isinstance(x, tirx.Min) else x.b < x.a
         return unpredictable(tirx.Select(first, x.a, x.b))
-    if not isinstance(x, tirx.Select) or _bits(x) > 64 or dtype_of(x) in ("float32", "float64"):
+    if not isinstance(x, tirx.Select) or bits(x) > 64 or dtype_of(x) in ("float32", "float64"):
         return x
     condition = opaque(cast("int64", x.condition))
     if dtype_of(x) == "float16":  # of two comparisons, of which LLVM would make two choices, one of them a branch
@@ -187,7 +181,7 @@ def by_codes(x: Expr) -> Expr:
 
 
 # a number of its own: no program's x ^ c ^ c is taken for an opaque one
-_OPAQUE_MARK = tirx.const(int.from_bytes(b"gsopaque", "big"), "int64")
+OPAQUE_MARK = tirx.const(int.from_bytes(b"gsopaque", "big"), "int64")
 
 
 def _wide(x: Any) -> Expr:
@@ -210,14 +204,14 @@ def once(value: Expr, body: Callable[[Expr], Expr]) -> Expr:
 
 def uncast(x: Expr) -> Expr:
     """An integer without the casts to wider types, and the zeros of :func:`hidden`, around it."""
-    if isinstance(x, tirx.Cast) and _bits(x) >= _bits(x.value):
+    if isinstance(x, tirx.Cast) and bits(x) >= bits(x.value):
         return uncast(x.value)
     if isinstance(x, tirx.BitwiseXor) and constant_value(x.b) == 0:
         return uncast(x.a)
     return x
 
 
-def _bits(x: Expr) -> int:
+def bits(x: Expr) -> int:
     return int(x.ty.dtype.bits)
 
 
@@ -296,12 +290,12 @@ def reads(x: Expr, conditions: bool = True) -> list[tuple[Expr | None, Buffer, l
 
 def all_loads(x: Expr) -> list[tuple[Buffer, list[Expr]]]:
     """The buffer and the coordinates of every load in an expression, those in the coordinates of another included."""
-    return [(part.source, list(part.indices)) for part in _all(x, ir.TensorLoad)]
+    return [(part.source, list(part.indices)) for part in parts_of(x, ir.TensorLoad)]
 
 
 def divides(x: Expr) -> bool:
     """Whether an expression has a division by what is not known."""
-    parts = _all(x, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
+    parts = parts_of(x, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
     return any(constant_value(part.b) is None for part in parts)
 
 
@@ -400,11 +394,6 @@ def c_text(x: Expr, name: Callable[[Var], str | None]) -> str | None:
         return None
     a, b = c_text(x.a, name), c_text(x.b, name)
     return None if a is None or b is None else form.format(a=a, b=b)
-
-
-def has_feature(target: Any, feature: str) -> bool:
-    """Whether a CPU has a feature, by LLVM's name of it."""
-    return bool(tvm.get_global_func("target.target_has_feature")(feature, target))
 
 
 def call_extern(dtype: str, name: str, *args: Expr) -> Expr:
@@ -596,7 +585,7 @@ def for_(extent: Any, body: Body, name: str = "i", one_copy: bool = False) -> St
     Args:
         one_copy: it seldom runs, or most of the time is spent in loops inside: LLVM neither unrolls nor unswitches it.
     """
-    return _loop(extent, body, name, tirx.ForKind.SERIAL, notes={_ONE_COPY: const(1)} if one_copy else None)
+    return _loop(extent, body, name, tirx.ForKind.SERIAL, notes={ONE_COPY: const(1)} if one_copy else None)
 
 
 def for_range(lo: Expr, hi: Expr, body: Body, name: str = "i", one_copy: bool = False) -> Stmt:
@@ -704,10 +693,10 @@ def _succeed(call: Expr) -> Stmt:
 def unit_func(name: str, params: Sequence[Var], body: Stmt) -> PrimFunc:
     """A function that one of another module calls, see :func:`call_unit`: C's, for a CPU."""
     f = tirx.PrimFunc(list(params), _on_device(body, 1), ir.PrimType("int32"))
-    return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True).with_attr(_UNIT, True)
+    return f.with_attr("global_symbol", name).with_attr("tirx.noalias", True).with_attr(UNIT, True)
 
 
-_UNIT = "gscompile.unit"  # of a function that is called as it is
+UNIT = "gscompile.unit"  # of a function that is called as it is
 
 
 def call_unit(name: str, arguments: Sequence[Expr]) -> Stmt:
@@ -737,18 +726,18 @@ def with_parallel_loops(body: Stmt, change: Callable[[Stmt, Sequence[str]], Stmt
 
 def declarations(func: PrimFunc) -> list[tuple[Buffer, Expr]]:
     """The buffers that a function declares, each with its address."""
-    return [declared(s) for s in _all(func.body, tirx.DeclBuffer)]
+    return [declared(s) for s in parts_of(func.body, tirx.DeclBuffer)]
 
 
 def single_threads(body: Stmt) -> set[Var]:
     """The numbers of blocks and threads of which there is one."""
-    loops = _all(body, tirx.For)
+    loops = parts_of(body, tirx.For)
     return {s.loop_var for s in loops if s.kind == tirx.ForKind.THREAD_BINDING and constant_value(s.extent) == 1}
 
 
 def tree_size(x: Expr | Stmt) -> int:
     """How many statements and calls there are in it."""
-    return len(_all(x, (tirx.Stmt, ir.Call)))
+    return len(parts_of(x, (tirx.Stmt, ir.Call)))
 
 
 def is_buffer(v: Var) -> bool:
@@ -780,187 +769,7 @@ def module(funcs: Mapping[str | GlobalVar, PrimFunc]) -> Any:
     return tvm.IRModule(dict(funcs))
 
 
-# TVM puts conversions of float16 into each module, weak ones that count where the system has no others: 150 lines to compile,
-# most of what a short loop takes.  Aliases are linked in place of them; functions would not be, since TVM makes what it imports
-# available_externally.  What they stand for is a group of its own, which a library of several modules has once.
-_NO_HALVES = """
-$gs_no_half = comdat any
-@gs_no_half = linkonce_odr hidden constant i8 0, comdat
-@__truncsfhf2 = hidden alias i8, ptr @gs_no_half
-@__extendhfsf2 = hidden alias i8, ptr @gs_no_half
-"""
-
-
-def unit_module(funcs: Mapping[str, PrimFunc]) -> Any:
-    """A module of an ELF library that no other code is linked into: without conversions of float16 where it has no float16."""
-
-    def is_half(x: Any) -> bool:
-        return str(getattr(x.ty, "dtype", "")).startswith("float16")
-
-    if any(_walk(f.body, ((ir.TensorLoad, tirx.Cast, ir.Call, tirx.FloatImm), is_half)) for f in funcs.values()):
-        return module(funcs)
-    first, *rest = funcs.items()
-    return module({first[0]: first[1].with_body(import_llvm(_NO_HALVES, first[1].body)), **dict(rest)})
-
-
-def cpu_passes(simplify: bool = False) -> list[Any]:
-    """What lowers the body of a function for llvm.
-
-    Args:
-        simplify: statements, too.  LLVM does it in less time, but TVM's default pipeline fails where a value is bound in two
-            places, of which two ranges are known.
-    """
-    return [
-        *([s_tir.transform.StmtSimplify()] if simplify else []),
-        tirx.transform.FlattenBuffer(),
-        tirx.transform.NarrowDataType(32),
-        tirx.transform.VectorizeLoop(True),
-        s_tir.transform.RewriteUnsafeSelect(),
-    ]
-
-
-def _cpu_pipeline() -> tuple[Any, Any, Any]:
-    """TVM's lowering of a function for llvm without what only blocks, threads or other loops than ours need.
-
-    The full one took 81 ms for a scatter of rows and 361 ms with symbolic sizes, most of it in passes with nothing to do.
-    """
-    passes = [
-        *cpu_passes(),
-        tirx.transform.SplitHostDevice(),
-        tirx.transform.prim_func_pass(_called_by_us, opt_level=0),
-    ]
-    _, host, device = default_tir_pipeline()
-    return tvm.ir.transform.Sequential(passes), host, device
-
-
-_ANY_VALUE = 15  # TVM's number for what a TVMFFIAny holds
-
-
-def _called_by_us(func: PrimFunc, mod: Any, ctx: Any) -> PrimFunc:
-    """A function as tvm-ffi calls it, of one that takes addresses and int64 numbers.
-
-    TVM's ``MakePackedAPI`` also tests the kind of each argument, half of the code of a small module; the only caller is ours.
-    """
-    if "global_symbol" not in func.attrs or _UNIT in func.attrs:
-        return func
-    name = str(func.attrs["global_symbol"])
-    this, args, result = (tirx.Var(n, "handle") for n in ("self", "args", "result"))
-    given = [bind(v, _argument(args, k, v)) for k, v in enumerate(func.params)]
-    scope = tirx.AttrStmt(const(0, "int32"), "compute_scope", ir.StringImm(f"{name}_compute_"), func.body)
-    body = seq(*given, scope, tirx.Return(tirx.const(0, "int32")))
-    packed = tirx.PrimFunc([this, args, tirx.Var("count", "int32"), result], body, ir.PrimType("int32"), func.attrs)
-    return packed.with_attr({"global_symbol": f"__tvm_ffi_{name}", "calling_conv": ir.CallingConv.C_PACKED_FUNC.value})
-
-
-def _argument(args: Var, k: int, v: Var) -> Expr:
-    """What the k-th TVMFFIAny holds, for a parameter."""
-    if isinstance(v.ty, ir.PointerType):
-        return tirx.reinterpret(v.ty, tirx.tvm_struct_get(args, k, _ANY_VALUE, "handle"))
-    return tirx.tvm_struct_get(args, k, _ANY_VALUE, dtype_of(v))
-
-
-CPU_PIPELINE = "gscompile.cpu"
-register_tir_pipeline(CPU_PIPELINE, _cpu_pipeline)
-
-
-_THREADS, _NO_THREADS = "thread_extent", "gs_thread_extent"
-
-
-def _renamed(key: str, new: str) -> Any:
-    """A pass that gives attributes another key.
-
-    Where ``FlattenBuffer`` knows a kernel's threads it tries to write each place as a sum over them, under all the tests around
-    it: a third of all the time, for nearly the same text. At most the terms of an address stand in another order.
-    """
-
-    def change(func: PrimFunc, mod: Any, ctx: Any) -> PrimFunc:
-        def rename(x: Any) -> Any:
-            return tirx.AttrStmt(x.node, new, x.value, x.body) if x.attr_key == key else x
-
-        return func.with_body(tvm_ffi.structural_map(func.body, (tirx.AttrStmt, rename), order="post"))
-
-    return tirx.transform.prim_func_pass(change, opt_level=0)
-
-
-def _cuda_pipeline() -> tuple[Any, Any, Any]:
-    """TVM's lowering of a function for cuda without what only blocks need, of which the rules make none.
-
-    The full one gives nearly the same text in three times the time: ``CompactBufferAllocation`` takes long, of five
-    passes that simplify all statements two are enough, before storage is flat and where loops are unrolled, and storage is
-    made flat without a look at threads.
-    """
-    hoist = s_tir.transform.HoistIfThenElse().passes[0]  # and not those after it, which simplify and remove
-    passes = [
-        s_tir.transform.UnifyThreadBinding(),
-        s_tir.transform.StmtSimplify(),
-        s_tir.transform.LowerOpaqueBlock(),  # loops bound to threads become statements
-        _renamed(_THREADS, _NO_THREADS),
-        tirx.transform.FlattenBuffer(),
-        _renamed(_NO_THREADS, _THREADS),
-        tirx.transform.BF16ComputeLegalize(),
-        tirx.transform.NarrowDataType(32),
-        s_tir.transform.LoopPartition(),
-        tirx.transform.VectorizeLoop(True),
-        hoist,
-        tirx.transform.UnrollLoop(),
-        s_tir.transform.RenormalizeSplitPattern(),
-        tirx.transform.RemoveNoOp(),  # simplifies as well
-        s_tir.transform.RewriteUnsafeSelect(),
-        tirx.transform.FP8ComputeLegalize(),
-        tirx.transform.VerifyMemory(),
-        tirx.transform.AnnotateEntryFunc(),
-        s_tir.transform.ThreadSync("shared"),
-        s_tir.transform.ThreadSync("shared.dyn"),
-        s_tir.transform.ThreadSync("warp"),
-        s_tir.transform.LowerThreadAllreduce(),
-        s_tir.transform.MergeSharedMemoryAllocations(),
-        tirx.transform.SplitHostDevice(),
-        tirx.transform.MakePackedAPI(),
-        tirx.transform.FP8StorageLegalize(),
-        tirx.transform.BF16StorageLegalize(),
-    ]
-    _, host, device = default_tir_pipeline()
-    return tvm.ir.transform.Sequential(passes), host, device
-
-
-CUDA_PIPELINE = "gscompile.cuda"
-register_tir_pipeline(CUDA_PIPELINE, _cuda_pipeline)
-
-
-def wraps_around(x: PrimFunc | Stmt) -> bool:
-    """Whether one of the loops of a function, or a statement, does; see :func:`counter_wraps`."""
-    return _walk(x, (tirx.For, counter_wraps))
-
-
-def counter_wraps(loop: Any) -> bool:
-    """Whether a loop with branches computes with its counter's remainder, its bits, or the counter as a narrower integer."""
-
-    def over(x: Any, variables: Any) -> bool:
-        return _walk(x, (tirx.Var, lambda v: v in variables))
-
-    counters = {loop.loop_var}
-
-    def bound(x: Any) -> bool:
-        if over(x.value, counters):
-            counters.add(x.var)
-        return False
-
-    def wraps(x: Any) -> bool:
-        if isinstance(x, tirx.Cast):
-            to, of = (dtype_of(e).lstrip("u") for e in (x, x.value))
-            if not (to.startswith("int") and of.startswith("int") and int(to[3:]) < int(of[3:])):
-                return False
-        elif isinstance(x, tirx.FloorMod | tirx.Mod) and not isinstance(x.b, tirx.IntImm):
-            return False
-        return over(x, counters)
-
-    if not _walk(loop.body, (tirx.IfThenElse, lambda _: True), (ir.Call, lambda x: as_choice(x) is not None)):
-        return False
-    binds = ((tirx.Let, tirx.Bind), bound)
-    return _walk(loop.body, binds, ((tirx.FloorMod, tirx.Mod, tirx.BitwiseAnd, tirx.Cast), wraps), order="pre")
-
-
-def _walk(x: Any, *looks: tuple[Any, Callable[[Any], bool]], order: str = "post") -> bool:
+def walk(x: Any, *looks: tuple[Any, Callable[[Any], bool]], order: str = "post") -> bool:
     """Whether a look at a part of an expression or a statement says so."""
     stop = tvm_ffi.VisitInterrupt
     return (
@@ -971,7 +780,7 @@ def _walk(x: Any, *looks: tuple[Any, Callable[[Any], bool]], order: str = "post"
     )
 
 
-def _all(x: Expr | Stmt, kinds: Any) -> list[Any]:
+def parts_of(x: Expr | Stmt, kinds: Any) -> list[Any]:
     """The parts of an expression or a statement that are of a class, or of one of several."""
     found: list[Any] = []
 
@@ -979,336 +788,12 @@ def _all(x: Expr | Stmt, kinds: Any) -> list[Any]:
         found.append(part)
         return False
 
-    _walk(x, (kinds, note))
+    walk(x, (kinds, note))
     return found
 
 
-# LLVM 22.1 vectorises ``if c: y[i] = x[p + i % 8]``, p loaded outside of the loop, as if i % 8 never came back to 0, and drops
-# the check that would see to it: wrong results, and reads past the end.  It does so to branches only.  Its options belong to
-# the process, hence the lock; who compiles in another thread meanwhile gets the same code, or this slower one.
-_NO_IF_CONVERSION = {"cl-opt": ["-enable-if-conversion:bool=0"]}
-_llvm_options = threading.Lock()
-
-
-def _forked() -> None:
-    """A child has none of its parent's threads, one of which may have held the lock."""
-    global _llvm_options
-    _llvm_options = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
-
-
-_OPAQUE = """
-define i64 @gs_opaque(i64 %x) alwaysinline nounwind {
-  %y = call i64 asm "", "=r,0"(i64 %x) memory(none) nounwind willreturn
-  ret i64 %y
-}
-define i64 @gs_choose(i64 %c, i64 %x, i64 %y) alwaysinline nounwind {
-  %first = icmp ne i64 %c, 0
-  %a = call i64 asm "", "=r,0"(i64 %x) memory(none) nounwind willreturn
-  %one = select i1 %first, i64 %a, i64 %y, !unpredictable !0
-  %z = call i64 asm "", "=r,0"(i64 %one) memory(none) nounwind willreturn
-  ret i64 %z
-}
-!0 = !{}
-"""
-
-
-# Our launcher is told into how many tasks a loop is cut: see gscompile/runtime/_launch.h.
-_TASKS = """
-@__TVMBackendParallelLaunch = external global ptr
-define void @gs_tasks(i64 %n) alwaysinline nounwind {
-  %launch = load ptr, ptr @__TVMBackendParallelLaunch
-  %tasks = trunc i64 %n to i32
-  %none = call i32 %launch(ptr null, ptr null, i32 %tasks)
-  ret void
-}
-"""
-
-
-def _announced(func: PrimFunc) -> PrimFunc:
-    """A function that says before each parallel loop how many iterations it has."""
-
-    def is_parallel(x: Any) -> bool:
-        return bool(x.kind == tirx.ForKind.PARALLEL)
-
-    def announced(x: Any) -> Any:
-        return seq(evaluate(call_extern("void", "gs_tasks", x.extent)), x) if is_parallel(x) else x
-
-    if not _walk(func.body, (tirx.For, is_parallel)):
-        return func
-    return func.with_body(import_llvm(_TASKS, tvm_ffi.structural_map(func.body, (tirx.For, announced), order="post")))
-
-
-_ONE_COPY = "one_copy"
+ONE_COPY = "one_copy"
 """What a loop is annotated with that :func:`for_` is told to compile once."""
-
-# LLVM puts no second copy of a call like this anywhere: it neither unrolls nor unswitches the loops that it stands in.
-_UNIQUE = """
-define void @gs_unique() alwaysinline nounwind {
-  call void asm sideeffect "", ""() noduplicate nounwind willreturn memory(inaccessiblemem: readwrite)
-  ret void
-}
-"""
-
-
-def _in_one_copy(func: PrimFunc) -> PrimFunc:
-    """A function of whose loops LLVM makes no copies that :func:`for_` was told to compile once."""
-
-    def is_one(x: Any) -> bool:
-        return _ONE_COPY in x.annotations
-
-    def unique(x: Any) -> Any:
-        if not is_one(x):
-            return x
-        body = seq(evaluate(call_extern("void", "gs_unique")), x.body)
-        return tirx.For(x.loop_var, x.min, x.extent, x.kind, body, None)
-
-    if not _walk(func.body, (tirx.For, is_one)):
-        return func
-    return func.with_body(import_llvm(_UNIQUE, tvm_ffi.structural_map(func.body, (tirx.For, unique), order="post")))
-
-
-def without_threads(func: PrimFunc) -> PrimFunc:
-    """A function whose parallel loops are serial."""
-
-    def serial(x: Any) -> Any:
-        if x.kind != tirx.ForKind.PARALLEL:
-            return x
-        return tirx.For(x.loop_var, x.min, x.extent, tirx.ForKind.SERIAL, x.body, None)
-
-    return func.with_body(tvm_ffi.structural_map(func.body, (tirx.For, serial), order="post"))
-
-
-STACK_BYTES = 1024
-"""Of a local buffer that TVM puts on the stack; larger ones, and those whose size is not known, it asks the system for."""
-
-
-def beyond_stack(func: PrimFunc) -> str | None:
-    """A local buffer of a function that TVM would not put on the stack."""
-    found: list[str] = []
-
-    def beyond(x: Any) -> bool:
-        size = constant_value(simplify(size_of(x.buffer)))
-        if size is None or size > STACK_BYTES:
-            found.append(str(x.buffer.name))
-        return bool(found)
-
-    _walk(func.body, (tirx.AllocBuffer, beyond))
-    return found[0] if found else None
-
-
-def load_library(path: str) -> Any:
-    """The functions of a shared library that was linked of compiled code; it stays loaded as long as one of them is there."""
-    return tvm_ffi.load_module(path, keep_module_alive=False)
-
-
-def library_files() -> list[Path]:
-    """TVM's own libraries."""
-    return [Path(library._name) for library in tvm.base._LOADED_LIBS.values()]
-
-
-def parallel_launch() -> int:
-    """The address of TVM's own launcher of parallel loops."""
-    library = tvm.base._LOADED_LIBS["tvm_runtime"]
-    return ctypes.cast(library.TVMBackendParallelLaunch, ctypes.c_void_p).value or 0
-
-
-def for_llvm(func: PrimFunc) -> PrimFunc:
-    """A function whose :func:`opaque` numbers pass through an empty piece of assembly, constants before anything else.
-
-    :func:`unpredictable` choices are marked so for LLVM.
-    """
-
-    def marked(x: Any) -> bool:
-        return isinstance(x, tirx.BitwiseXor) and isinstance(x.b, tirx.IntImm) and x.b.value == _OPAQUE_MARK.value
-
-    def is_opaque(x: Any) -> bool:
-        return marked(x) and marked(x.a)
-
-    def is_choice(x: Any) -> bool:
-        return isinstance(x.condition, tirx.NE) and is_opaque(x.condition.a)
-
-    def chosen(x: Any) -> Any:
-        if not is_choice(x):
-            return x
-        dtype, code = dtype_of(x), f"int{_bits(x)}"
-        of_floats = dtype == "float16"
-        a, b = (cast("int64", reinterpret(code, y) if of_floats else y) for y in (x.true_value, x.false_value))
-        one = call_extern("int64", "gs_choose", x.condition.a.a.a, a, b)
-        return reinterpret(dtype, cast(code, one)) if of_floats else cast(dtype, one)
-
-    def through(x: Any) -> Any:
-        if not is_opaque(x):
-            return x
-        passed, known = call_extern("int64", "gs_opaque", x.a.a), constant_value(x.a.a)
-        if known is None:
-            return passed
-        return constants.setdefault(known, (var("opaque"), passed))[0]
-
-    if not _walk(func.body, (tirx.BitwiseXor, is_opaque)):
-        return func
-    constants: dict[int, tuple[Var, Expr]] = {}
-    body = tvm_ffi.structural_map(func.body, (tirx.Select, chosen), order="post")
-    body = tvm_ffi.structural_map(body, (tirx.BitwiseXor, through), order="pre")
-    return func.with_body(import_llvm(_OPAQUE, seq(*(bind(v, passed) for v, passed in constants.values()), body)))
-
-
-def compile_module(mod: Any, target: Any, pipeline: str = "default") -> Any:
-    """Compile; the result has ``[name]`` to get functions, and ``.mod`` for sources.
-
-    Args:
-        pipeline: the name of TVM's lowering, as registered.
-    """
-    if pipeline == CPU_PIPELINE:
-        mod = tvm.IRModule(
-            {name: _announced(for_llvm(_in_one_copy(moved_by_codes(f)))) for name, f in mod.functions.items()}
-        )
-        if any(wraps_around(f) for f in mod.functions.values()):
-            with _llvm_options:
-                return _compile(mod, tvm.target.Target({**dict(target.export()), **_NO_IF_CONVERSION}), pipeline)
-    return _compile(mod, target, pipeline)
-
-
-def _compile(mod: Any, target: Any, pipeline: str) -> Any:
-    # StorageRewrite would hoist local buffers out of the attributes that say which device they are on; CommonSubexprElim
-    # fails on equal expressions in several nests, and LLVM and nvcc do its work anyway;
-    # the cuda compiler is not told what it compiles for and asks for the current target
-    # UnrollLoop counts steps in 32 bits, and unrolls a loop of any length where they overflow: not at any depth, then
-    config = {
-        "tirx.disable_storage_rewrite": True,
-        "tirx.disable_cse_tir": True,
-        "tirx.UnrollLoop": {"auto_max_depth": -1},
-    }
-    with target, tvm.transform.PassContext(config=config):
-        return tvm.compile(mod, target=target, tir_pipeline=pipeline)
-
-
-def target(spec: Any) -> Any:
-    """A TVM target of a dict or a tag."""
-    return tvm.target.Target(spec)
-
-
-def host_cpu() -> str:
-    """LLVM's name of this machine's CPU."""
-    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
-
-
-def host_triple() -> str:
-    """LLVM's name of what this process runs on: architecture, vendor, system."""
-    return str(tvm.get_global_func("target.llvm_get_system_triple")())
-
-
-def llvm_architectures() -> list[str]:
-    """The architectures that this LLVM compiles for."""
-    return [str(name) for name in tvm.get_global_func("target.llvm_get_targets")()]
-
-
-def vector_bytes(target: Any) -> int:
-    """Width of a CPU's vector registers, by its own features: TVM's ``llvm_get_vector_width`` answers for the host."""
-    has = tvm.get_global_func("target.target_has_feature")
-    return next((width for feature, width in (("avx512f", 64), ("avx", 32)) if has(feature, target)), 16)
-
-
-def cuda_arch(device: int) -> str | None:
-    """Compute capability of a cuda device as ``sm_XY``; None where it is not there."""
-    dev = tvm.cuda(device)
-    return f"sm_{str(dev.compute_version).replace('.', '')}" if dev.exist else None
-
-
-def cuda_multiprocessors(device: int) -> int | None:
-    """How many multiprocessors a cuda device has; None where it is not there."""
-    dev = tvm.cuda(device)
-    return int(dev.multi_processor_count) if dev.exist else None
-
-
-def cuda_exists() -> bool:
-    """Whether a CUDA device can be used from this process."""
-    return bool(tvm.cuda(0).exist)
-
-
-def on_cuda(x: Any) -> Any:
-    """A NumPy array's copy on the first cuda device."""
-    return tvm.runtime.tensor(x, device=tvm.cuda(0))
-
-
-def synchronize_cuda() -> None:
-    """Wait for all that was launched on the first cuda device's default stream."""
-    tvm.cuda(0).sync()
-
-
-def load_cuda_runtime(libcudart: Sequence[Path]) -> None:
-    """Load TVM's CUDA runtime if ``import tvm`` could not because the system has no libcudart, with the first that fits."""
-    if tvm_ffi.get_global_func("device_api.cuda", allow_missing=True) is not None:
-        return
-    runtime = Path(tvm.base._LOADED_LIBS["tvm_runtime"]._name).with_name("libtvm_runtime_cuda.so")
-    for cudart in libcudart:
-        try:
-            ctypes.CDLL(str(cudart))  # a loaded library is found by its soname, wherever it came from
-            ctypes.CDLL(str(runtime))
-            return
-        except OSError:  # of another major version, or this machine has no driver
-            continue
-
-
-def set_cuda_compiler(compile: Callable[[str], bytes], *raises: type[Exception]) -> None:
-    """What TVM's CUDA runtime calls for PTX or machine code of a module, as it is built or loaded.
-
-    ``raises`` are the exceptions that pass through TVM as they are; others become RuntimeError.
-    """
-    for error in raises:
-        tvm_ffi.register_error(error)
-    tvm_ffi.register_global_func("tvm_callback_cuda_compile", lambda code: compile(str(code)), override=True)
-
-
-def current_cuda_arch() -> str | None:
-    """``sm_XY`` of the target that a module is being compiled for in this thread."""
-    current = tvm.target.Target.current(allow_none=True)
-    arch = None if current is None else str(current.attrs.get("arch", ""))
-    return arch if arch and arch.startswith("sm_") else None
-
-
-def device_source(library: Any) -> str:
-    """The CUDA source of a compiled module's kernels."""
-    return str(library.mod.imports[0].inspect_source()) if library.mod.imports else ""
-
-
-def device_kernels(library: Any) -> list[tuple[str, list[str], list[str]]]:
-    """The kernels of a cuda module: names, what their parameters are, and what the numbers after these are extents of.
-
-    Only what TVM writes to disk says so.
-    """
-    if not library.mod.imports:
-        return []
-    data = bytes(tvm_ffi.get_global_func("runtime.ModulePackImportsToTensor")(library.mod).numpy())
-    at = data.index(struct.pack("<Q", 4) + b"cuda") + 12 + 8  # a kind, and the length of what follows
-
-    def number(form: str = "<Q") -> int:
-        nonlocal at
-        at += struct.calcsize(form)
-        return int(struct.unpack_from(form, data, at - struct.calcsize(form))[0])
-
-    def text() -> str:
-        nonlocal at
-        size = number()
-        at += size
-        return data[at - size : at].decode()
-
-    text()  # the form of the code
-    found = []
-    for _ in range(number()):
-        text()
-        name, kinds = text(), []
-        for _ in range(number()):
-            code, bits, _ = number("<B"), number("<B"), number("<H")
-            kinds.append(f"{('int', 'uint', 'float', 'handle')[code] if code < 4 else code}{bits}")
-        tags = [text() for _ in range(number())]
-        for _ in range(number()):
-            number("<i")
-        found.append((name, kinds, tags))
-    return found
 
 
 DEVICE_CALL = "tirx.cuda.func_call"
@@ -1370,37 +855,6 @@ def launches(s: Stmt) -> int:
     return launches(s.body) if isinstance(s, tirx.AttrStmt) else 0
 
 
-def serial_device(func: PrimFunc, plain: Callable[..., Stmt], backward: bool = False) -> PrimFunc:
-    """A cuda function as one that runs on the CPU: thread bindings as serial loops.
-
-    ``plain``: (name of a device function, buffer, coordinates, further arguments) -> what it does.
-    ``backward``: blocks and threads are taken from the last to the first.
-    """
-
-    def visit(s: Stmt) -> Stmt:
-        if isinstance(s, tirx.SeqStmt):
-            return tirx.SeqStmt([visit(x) for x in s.seq])
-        if isinstance(s, tirx.For) and s.kind == tirx.ForKind.THREAD_BINDING:
-            k = tirx.Var("k", dtype_of(s.loop_var)) if backward else s.loop_var
-            body = visit(s.body)
-            if backward:
-                body = seq(tirx.Bind(s.loop_var, hidden(s.extent - 1 - k)), body)
-            return tirx.For(k, s.min, s.extent, tirx.ForKind.SERIAL, body, None)
-        if isinstance(s, tirx.For):
-            return tirx.For(s.loop_var, s.min, s.extent, s.kind, visit(s.body), None)
-        if isinstance(s, tirx.IfThenElse):
-            return tirx.IfThenElse(s.condition, visit(s.then_case), None if s.else_case is None else visit(s.else_case))
-        if isinstance(s, tirx.AttrStmt):
-            value = tirx.const(1, "int32") if s.attr_key == "device_type" else s.value
-            return tirx.AttrStmt(s.node, s.attr_key, value, visit(s.body))
-        if isinstance(s, tirx.Evaluate) and isinstance(s.value, ir.Call) and s.value.op.name == DEVICE_CALL:
-            name, address, *values, _ = s.value.args
-            return plain(str(name.value), *addressed(address), *values)
-        return s
-
-    return func.with_body(visit(func.body))
-
-
 # -- tensor expressions -----------------------------------------------------------------------------------------------
 
 
@@ -1457,8 +911,3 @@ def te_fold(
 
 def te_prim_func(tensors: Sequence[Any]) -> PrimFunc:
     return te.create_prim_func(list(tensors))
-
-
-def known_cpu(target: Any, name: str) -> bool:
-    """Whether LLVM has a CPU of that name for the target's architecture."""
-    return name in {str(c) for c in tvm.get_global_func("target.llvm_get_cpu_archlist")(target)}

@@ -12,7 +12,7 @@ from onnx.backend import base
 
 from gscompile.build import Module
 from gscompile.errors import ArgumentError, DeviceError, GSError
-from gscompile.ir import tir as _tvm
+from gscompile.ir import machine
 from gscompile.onnx.definitions import NEWEST
 from gscompile.onnx.importer import import_model
 from gscompile.onnx.node import NeedsValue
@@ -82,7 +82,7 @@ class Backend(base.Backend):  # type: ignore[misc]
     def supports_device(cls, device: str) -> bool:
         """Whether models can be run on it here."""
         kind = device.split(":")[0]
-        return kind == "CPU" or (kind == "CUDA" and _tvm.cuda_exists())
+        return kind == "CPU" or (kind == "CUDA" and machine.cuda_exists())
 
     @classmethod
     def is_compatible(cls, model: Any, device: str = "CPU", **kwargs: Any) -> bool:

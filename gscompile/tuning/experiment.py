@@ -16,7 +16,7 @@ from gscompile.compiler import nvcc
 from gscompile.compiler.targets import Target
 from gscompile.errors import ArgumentError, MissingExtraError, missing_extra
 from gscompile.frontend.builder import Builder
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.ir.dims import evaluate
 from gscompile.ir.graph import Graph
 from gscompile.runtime.threads import get_num_threads
@@ -227,7 +227,7 @@ def notes(target: Target) -> Iterator[str]:
                 why.setdefault(reason, []).append(name)
         yield from (f"not counted here: {', '.join(names)}: perf_event_open: {reason}" for reason, names in why.items())
         return
-    if not T.cuda_exists():
+    if not machine.cuda_exists():
         yield "not timed here: that needs a GPU"
     if nvcc.available() is None:
         yield "not known here: registers, local_bytes, shared_bytes, occupancy: that needs nvcc or NVRTC: pip install '.[cuda]'"

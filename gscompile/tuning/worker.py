@@ -19,6 +19,7 @@ from gscompile.compiler import nvcc
 from gscompile.compiler.targets import Target
 from gscompile.emulation import EmulatedCuda
 from gscompile.errors import ArgumentError, GSError
+from gscompile.ir import machine
 from gscompile.ir import tir as T
 from gscompile.ir.graph import Graph
 from gscompile.schedules import Choices
@@ -87,7 +88,7 @@ class Job:
     @property
     def measured(self) -> bool:
         """Whether calls can be made here, and so be timed."""
-        return not self.on_gpu or T.cuda_exists()
+        return not self.on_gpu or machine.cuda_exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,20 +274,20 @@ class OnGpu(Worker):
     """Calls for the GPU here, which are queued: a time is that of several and of waiting for the last."""
 
     def put(self, x: Any) -> Any:
-        return T.on_cuda(x)
+        return machine.on_cuda(x)
 
     def fetched(self, outs: Sequence[Any]) -> Sequence[Any]:
-        T.synchronize_cuda()
+        machine.synchronize_cuda()
         return [o.numpy() for o in outs]
 
     def timer(self, run: Callable[[], Any]) -> Timer:
         def timed(calls: int) -> float:
             run()
-            T.synchronize_cuda()
+            machine.synchronize_cuda()
             begin = time.perf_counter()
             for _ in range(calls):
                 run()
-            T.synchronize_cuda()
+            machine.synchronize_cuda()
             return (time.perf_counter() - begin) * 1e3 / calls
 
         return timed

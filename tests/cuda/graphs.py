@@ -18,8 +18,7 @@ import tvm
 import gscompile as gs
 from gscompile.build import Module, build
 from gscompile.compiler.targets.cuda import Cuda
-from gscompile.ir import status
-from gscompile.ir import tir as T
+from gscompile.ir import codegen, status
 from gscompile.runtime.arrays import View
 from gscompile.runtime.call import PreparedCall
 from gscompile.runtime.devices import AS_DEVICE, Room, Runner
@@ -146,7 +145,7 @@ def on_cpu(
     functions = {name: code for t in parts for name, code in t.functions.items()}
     kernels: dict[str, tuple[str, str, Sequence[str]]] = {}
     for m, text in zip(made, parts, strict=True):
-        axes = {name: tags for name, _, tags in T.device_kernels(m._library)}
+        axes = {name: tags for name, _, tags in codegen.device_kernels(m._library)}
         for name, code in text.kernels.items():
             match = KERNEL.match(code)
             assert match is not None

@@ -18,7 +18,7 @@ import gscompile as gs
 from gscompile.commands.main import main
 from gscompile.compiler import nvcc
 from gscompile.deploy import cuda
-from gscompile.ir import tir as T
+from gscompile.ir import codegen
 from tests.deploy.libraries import HERE, adding, run, tool
 from tests.deploy.test_freestanding import strict
 
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cuda.h").touch()
     objects = []
     for k, m in enumerate(modules):
-        kernels = T.device_kernels(m._library)
+        kernels = codegen.device_kernels(m._library)
         counts = "".join(f'extern "C" {{ int {name}_parameters = {len(kinds)}; }}\n' for name, kinds, _ in kernels)
         source = f'#include "{fake / "device.h"}"\n' if k == 0 else f'#include "{folder / "other.h"}"\n'
         (folder / f"kernels{k}.cc").write_text(source + m.source("cuda") + counts)

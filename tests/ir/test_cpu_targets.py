@@ -10,7 +10,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.compiler.targets import resolve
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from tests import graphs
 from tests.oracle import assert_same
 
@@ -41,7 +41,7 @@ def runs_here(name: str) -> bool:
     """Whether this CPU has what a target's code uses."""
     if platform.machine() not in ("x86_64", "AMD64") or MACHINE[name] != X86_64:
         return False
-    return T.vector_bytes(resolve("llvm").tvm) >= WIDTH[name]
+    return machine.vector_bytes(resolve("llvm").tvm) >= WIDTH[name]
 
 
 def machine_code(module: gs.Module, path: Path) -> bytes:

@@ -16,7 +16,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.compiler import disk_cache
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from tests.children import WITHOUT_TORCH
 
 pytestmark = pytest.mark.skipif(disk_cache.linker() is None, reason="this system has no linker")
@@ -121,7 +121,7 @@ def test_versions_are_all_files_of_both(monkeypatch: pytest.MonkeyPatch) -> None
     text = disk_cache._versions.__wrapped__().decode()
     for name in ("schedules/llvm/numbers.py", "ir/tir.py", "_launch", "libtvm_compiler"):
         assert name in text
-    monkeypatch.setattr(T, "library_files", list)
+    monkeypatch.setattr(machine, "library_files", list)
     assert disk_cache._versions.__wrapped__().decode() != text
 
 

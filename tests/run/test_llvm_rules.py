@@ -11,7 +11,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.bench.workload import numpy_dtype
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.schedules import Rule
 from gscompile.schedules.llvm.numbers import COPY_BLOCK, LEAST_COPIED_AHEAD, PICK_BLOCK
 from gscompile.schedules.llvm.packed_columns import PackedColumns
@@ -21,7 +21,7 @@ from tests.run.test_wrapped_counters import X86
 
 Array = np.ndarray[Any, Any]
 BOUNDS = ["raise", "clip", "wrap", "fill", "trust"]
-CPU = {"kind": "llvm", "mcpu": T.host_cpu()}
+CPU = {"kind": "llvm", "mcpu": machine.host_cpu()}
 """This CPU by its name: what is known of caches is then the same on every machine, and so are the rules that are chosen."""
 
 
@@ -403,7 +403,7 @@ def test_rows_of_bfloat16(width: int) -> None:
 def test_elements_in_order_on_a_cpu_whose_gathers_are_slow(shape: tuple[int, ...], symbolic: bool) -> None:
     """One by one where a sample says so, or gathered; from memory, and from a small table of a symbolic size."""
     zen, other = ({"kind": "llvm", "mcpu": cpu} for cpu in ("znver4", "x86-64-v4"))
-    runs_here = X86 and T.vector_bytes(T.target({"kind": "llvm", "mcpu": T.host_cpu()})) == 64
+    runs_here = X86 and machine.vector_bytes(machine.target({"kind": "llvm", "mcpu": machine.host_cpu()})) == 64
     axis = len(shape) - 1 if shape[-1] != 1 else 0
     b = gs.Builder("net")
     names = tuple(f"n{k}" for k in range(len(shape)))

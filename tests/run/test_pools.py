@@ -18,7 +18,7 @@ import tvm
 from tvm import te
 
 import gscompile as gs
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.runtime import pools
 
 needs_extension = pytest.mark.skipif(pools.extension is None, reason="the C extension is not built (pip install -e .)")
@@ -203,7 +203,7 @@ Body = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(pools._Group)
 
 def launch(body: Callable[[int, int], int], announced: int | None, tasks: int = 0) -> int:
     """Launch ``body(task, tasks) -> code``."""
-    function = pools._Launch(pools._launcher(T.parallel_launch()))
+    function = pools._Launch(pools._launcher(machine.parallel_launch()))
     c_body = Body(lambda k, group, data: body(k, group.contents.tasks))
     if announced is not None:
         function(None, None, announced)
@@ -315,7 +315,7 @@ def test_another_pool_is_tried_only_while_threads_of_others_run() -> None:
     runs("""
 import contextlib, ctypes, threading, time, zlib
 import gscompile as gs
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.runtime import pools
 
 tried = []
@@ -350,7 +350,7 @@ while any(running()):  # OpenBLAS's spin at first, and the one that built may no
     time.sleep(0.01)
 
 gs.set_num_threads(2)
-function = pools._Launch(pools._launcher(T.parallel_launch()))
+function = pools._Launch(pools._launcher(machine.parallel_launch()))
 body = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(task)
 pools.extension.limit(1)
 pool = pools._Call(other)

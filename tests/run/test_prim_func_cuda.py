@@ -12,7 +12,7 @@ import gscompile as gs
 from gscompile.compiler import nvcc
 from gscompile.compiler.targets import resolve
 from gscompile.emulation import EmulatedCuda
-from gscompile.ir import tir as T
+from gscompile.ir import codegen
 from tests import graphs
 from tests.cuda import Text
 from tests.ir.test_cubins import ARCHS, missing
@@ -29,7 +29,7 @@ def target(arch: str) -> Any:
 def source(func: Any, arch: str = "sm_90") -> str:
     """The CUDA text that TVM's default pipeline makes of a function."""
     name = str(func.attrs["global_symbol"])
-    return str(T.device_source(tvm.compile(tvm.IRModule({name: func}), target=target(arch))))
+    return str(codegen.device_source(tvm.compile(tvm.IRModule({name: func}), target=target(arch))))
 
 
 def run_every_operator(dtype: str, backward: bool) -> None:

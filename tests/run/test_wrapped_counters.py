@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gscompile as gs
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 
-X86 = T.host_triple().startswith("x86_64")
+X86 = machine.host_triple().startswith("x86_64")
 # those whose vectors this machine has; 16 floats in one register find what 8 do not
 CPUS = [("x86-64-v3", 32), ("znver4", 64)]
 
@@ -43,7 +43,7 @@ EXPECTED: dict[str, Callable[[Any, Any, int], Any]] = {
 @pytest.mark.parametrize("k", [4, 8])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_rows_of_a_table_beside_blocks_of_a_row(graph: str, k: int) -> None:
-    widest = T.vector_bytes(T.target({"kind": "llvm", "mcpu": T.host_cpu()}))
+    widest = machine.vector_bytes(machine.target({"kind": "llvm", "mcpu": machine.host_cpu()}))
     rng = np.random.default_rng(k)
     blocks = 64 // k
     x = rng.random((3, blocks * k), dtype="float32")

@@ -14,7 +14,7 @@ import pytest
 import gscompile as gs
 from gscompile.compiler import nvcc
 from gscompile.compiler.targets import resolve
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.tuning import counters
 from gscompile.tuning.counters import EVENTS, counted, missing
 from gscompile.tuning.experiment import Table, notes
@@ -101,7 +101,7 @@ def test_what_cannot_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "perf_event_open: not on" in next(notes(resolve("llvm")))
 
 
-@pytest.mark.skipif(T.cuda_exists(), reason="there is a GPU: calls are timed")
+@pytest.mark.skipif(machine.cuda_exists(), reason="there is a GPU: calls are timed")
 def test_a_gpu_that_is_not_here() -> None:
     """No times, and what its kernels take: a base that is copied and points that are added are two launches."""
     b = graphs.added(points=3000)

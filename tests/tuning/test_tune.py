@@ -19,7 +19,7 @@ import gscompile as gs
 from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
 from gscompile.compiler.tuned import TRIAL, WINNER, Database, key_of
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 from gscompile.tuning import tune as tuning
 from gscompile.tuning.candidates import Space, text_of
 from gscompile.tuning.indices import specs_of
@@ -273,7 +273,7 @@ def test_mistakes(tmp_path: Path) -> None:
 
 
 GPU = {"kind": "cuda", "arch": "sm_80"}
-without_gpu = pytest.mark.skipif(T.cuda_exists(), reason="there is a GPU: candidates are measured")
+without_gpu = pytest.mark.skipif(machine.cuda_exists(), reason="there is a GPU: candidates are measured")
 
 
 @without_gpu

@@ -922,9 +922,9 @@ def test_an_index_is_followed_to_the_argument_it_came_from() -> None:
 
 def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without a CUDA device, whatever this one has."""
-    from gscompile.ir import tir as _tvm
+    from gscompile.ir import machine
 
-    monkeypatch.setattr(_tvm, "cuda_exists", lambda: False)
+    monkeypatch.setattr(machine, "cuda_exists", lambda: False)
 
 
 def test_cuda_without_gpu_compiles_but_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.compiler import nvcc
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 
 # each way of compiling, where it is there
 RUN = {
@@ -254,14 +254,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 def test_what_tvm_is_given(
     here: str | None, arch: str | None, want: tuple[str, str], calls: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(T, "cuda_arch", lambda device: here)
-    monkeypatch.setattr(T, "current_cuda_arch", lambda: arch)
+    monkeypatch.setattr(machine, "cuda_arch", lambda device: here)
+    monkeypatch.setattr(machine, "current_cuda_arch", lambda: arch)
     assert nvcc._compile_for_tvm("source") == b"code"
     assert calls == [want]
 
 
 def test_source_without_a_gpu_to_compile_it_for(calls: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(T, "cuda_arch", lambda device: None)
+    monkeypatch.setattr(machine, "cuda_arch", lambda device: None)
     with pytest.raises(gs.DeviceError, match="there is none"):
         nvcc._compile_for_tvm("source")
     assert not calls
@@ -275,13 +275,13 @@ def test_tvm_calls_back_with_the_target_and_lets_errors_through(
     nvcc.configure_tvm()
     nvcc.configure_tvm()
     callback = tvm_ffi.get_global_func("tvm_callback_cuda_compile")
-    monkeypatch.setattr(T, "cuda_arch", lambda device: None)
-    with T.target({"kind": "cuda", "arch": "sm_90"}):
+    monkeypatch.setattr(machine, "cuda_arch", lambda device: None)
+    with machine.target({"kind": "cuda", "arch": "sm_90"}):
         assert callback("source") == b"code"
     assert calls == [("sm_90", "cubin")]
     with pytest.raises(gs.DeviceError):  # no target
         callback("source")
-    with T.target({"kind": "llvm"}), pytest.raises(gs.DeviceError):
+    with machine.target({"kind": "llvm"}), pytest.raises(gs.DeviceError):
         callback("source")
     for error in (gs.TargetError, gs.MissingExtraError):
 
@@ -289,7 +289,7 @@ def test_tvm_calls_back_with_the_target_and_lets_errors_through(
             raise error("why")
 
         monkeypatch.setattr(nvcc, "compile_cuda", fail)
-        with T.target({"kind": "cuda", "arch": "sm_90"}), pytest.raises(error, match="why"):
+        with machine.target({"kind": "cuda", "arch": "sm_90"}), pytest.raises(error, match="why"):
             callback("source")
 
 

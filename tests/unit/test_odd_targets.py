@@ -11,7 +11,7 @@ import pytest
 import gscompile as gs
 from gscompile.compiler.targets import cuda, resolve
 from gscompile.compiler.targets.create import architecture
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 
 
 def rows(target: Any) -> gs.Module:
@@ -116,6 +116,6 @@ def test_a_module_for_another_machine_has_code_but_does_not_run(triple: str) -> 
 
 def test_a_module_for_wider_vectors_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     module = rows("llvm")
-    monkeypatch.setattr(T, "vector_bytes", lambda target: 8)
+    monkeypatch.setattr(machine, "vector_bytes", lambda target: 8)
     with pytest.raises(gs.DeviceError, match=r"vectors of .* bytes, and this one has 8"):
         module(np.zeros(3, "float32"), np.array([0, 1]))

@@ -15,6 +15,7 @@ from gscompile.bench.peers.torch import array, tensor
 from gscompile.bench.workload import Arrays, Workload
 from gscompile.bench.workloads import TINY
 from gscompile.compiler.targets import resolve
+from gscompile.ir import codegen, machine
 from gscompile.ir import tir as T
 from gscompile.runtime.pools import loaded
 from gscompile.runtime.threads import set_num_threads
@@ -93,6 +94,6 @@ def _copy_function() -> Callable[..., Any]:
         return T.evaluate(T.call_extern("handle", "memcpy", to, start, hi - lo))
 
     function = T.prim_func("copy", [target, source, n, threads], T.parallel(threads, piece), 1)
-    library = T.compile_module(T.module({"copy": function}), resolve("llvm").tvm, T.CPU_PIPELINE)
-    found: Callable[..., Any] = loaded(lambda: library["copy"], T.parallel_launch())
+    library = codegen.compile_module(T.module({"copy": function}), resolve("llvm").tvm, codegen.CPU_PIPELINE)
+    found: Callable[..., Any] = loaded(lambda: library["copy"], machine.parallel_launch())
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gscompile.errors import GSError, TargetError
-from gscompile.ir import tir as T
+from gscompile.ir import codegen
 from gscompile.ir.nests import CheckNest
 from gscompile.ir.tir import Buffer, PrimFunc, Stmt
 from gscompile.ir.types import DType
@@ -130,7 +130,7 @@ class Target(ABC):
             TargetError: TVM, or what it calls, cannot make code for this target.
         """
         try:
-            return T.compile_module(module, self.tvm, self.pipeline)
+            return codegen.compile_module(module, self.tvm, self.pipeline)
         except GSError:
             raise
         except Exception as e:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gscompile.errors import DeviceError, TargetError
-from gscompile.ir import tir as T
+from gscompile.ir import machine
 
 # what TVM wraps its reason in
 _AROUND = r"Check failed: \(.*?\) is false: |\.? ?Target creation from config dict failed.*"
@@ -41,7 +41,7 @@ def require_known(attributes: Mapping[str, Any]) -> None:
         triple = part.get("mtriple")
         if not isinstance(triple, str) or not triple:
             continue
-        known = [name for name in T.llvm_architectures() if not _GPUS.fullmatch(name)]
+        known = [name for name in machine.llvm_architectures() if not _GPUS.fullmatch(name)]
         if architecture(triple) not in known:
             raise TargetError(
                 f"LLVM has no CPU architecture {architecture(triple)!r} (mtriple={triple!r}); known: {', '.join(known)}"
@@ -59,7 +59,7 @@ def require_runs_here(triple: str, vectors: int, what: str) -> None:
     Raises:
         DeviceError: it is for another architecture, another system, or a CPU with wider vectors.
     """
-    here = T.host_triple()
+    here = machine.host_triple()
     triple = triple or here
     system = _SYSTEMS.get(sys.platform, (sys.platform,))
     if architecture(triple) != architecture(here) or not any(name in triple for name in system):
@@ -67,7 +67,7 @@ def require_runs_here(triple: str, vectors: int, what: str) -> None:
             f"{what}: this module is compiled for {triple}, and this process runs on {here}: "
             "build it without mtriple to run it here"
         )
-    widest = T.vector_bytes(T.target({"kind": "llvm", "mcpu": T.host_cpu()}))
+    widest = machine.vector_bytes(machine.target({"kind": "llvm", "mcpu": machine.host_cpu()}))
     if vectors > widest:
         raise DeviceError(
             f"{what}: this module is compiled for a CPU with vectors of {vectors} bytes, and this one has {widest}: "
@@ -83,7 +83,7 @@ def tvm_target(attributes: Mapping[str, Any]) -> Any:
     """
     require_known(attributes)
     with refusals(attributes):
-        return T.target(dict(attributes))
+        return machine.target(dict(attributes))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from gscompile.compiler.nvcc import compile_cuda, configure_tvm, require_arch
 from gscompile.compiler.targets.base import HOST_CODE, CodeKind, Target
 from gscompile.compiler.targets.create import tvm_target
 from gscompile.errors import DeviceError, TargetError
-from gscompile.ir import tir as T
+from gscompile.ir import codegen, machine
 from gscompile.ir.nests import CheckNest
 from gscompile.ir.tir import Buffer, Stmt
 from gscompile.runtime.devices import CUDA, Runner
@@ -29,7 +29,7 @@ ACCESS_BYTES = 16  # the widest memory access of a thread, and what arrays are a
 
 
 def _ptx(target: Target, func: Any, library: Any) -> str:
-    return compile_cuda(T.device_source(library), target.facts.arch, "ptx").decode()
+    return compile_cuda(codegen.device_source(library), target.facts.arch, "ptx").decode()
 
 
 class Cuda(Target):
@@ -47,10 +47,10 @@ class Cuda(Target):
     in_parts = False
     by_segment = True
     again = 64  # 12 bytes of memory, what storing and reading it twice takes, are 80 on an H200
-    pipeline = T.CUDA_PIPELINE
+    pipeline = codegen.CUDA_PIPELINE
     code: ClassVar[Mapping[str, CodeKind]] = {
         **HOST_CODE,
-        "cuda": CodeKind("cu", lambda target, func, library: T.device_source(library)),
+        "cuda": CodeKind("cu", lambda target, func, library: codegen.device_source(library)),
         "ptx": CodeKind("ptx", _ptx),
     }
 
@@ -84,7 +84,7 @@ class Cuda(Target):
         return single_thread(named(checks, ctx, kept))
 
     def require_device(self, module: str) -> None:
-        if not T.cuda_exists():
+        if not machine.cuda_exists():
             raise DeviceError(
                 f"{module}: this module is compiled for cuda ({self.facts.arch}), and this process has no usable CUDA device: "
                 "build it with target='llvm' to run it here"
@@ -94,10 +94,10 @@ class Cuda(Target):
 @lru_cache(maxsize=1)
 def local_arch() -> str | None:
     """``sm_XY`` of the first GPU here; None where there is none."""
-    return T.cuda_arch(0)
+    return machine.cuda_arch(0)
 
 
 @lru_cache(maxsize=1)
 def local_multiprocessors() -> int | None:
     """Multiprocessors of the first GPU here; None where there is none."""
-    return T.cuda_multiprocessors(0)
+    return machine.cuda_multiprocessors(0)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gscompile.compiler.targets.llvm import Llvm
 from gscompile.errors import TargetError
-from gscompile.ir import tir as T
+from gscompile.ir import codegen
 from gscompile.ir.tir import PrimFunc
 from gscompile.schedules import Rule
 from gscompile.schedules.llvm import SERIAL_RULES
@@ -30,12 +30,12 @@ class Freestanding(Llvm):
         Raises:
             TargetError: it has a local buffer that is too large for a stack.
         """
-        large = T.beyond_stack(func)
+        large = codegen.beyond_stack(func)
         if large is not None:
             raise TargetError(
-                f"a freestanding library has no storage for {large}, a local buffer of more than {T.STACK_BYTES} bytes"
+                f"a freestanding library has no storage for {large}, a local buffer of more than {codegen.STACK_BYTES} bytes"
             )
-        return T.without_threads(func)
+        return codegen.without_threads(func)
 
     def __str__(self) -> str:
         return f"freestanding {super().__str__()}"

@@ -12,7 +12,7 @@ from gscompile.compiler.linked import Linked
 from gscompile.compiler.targets.base import HOST_CODE, Target
 from gscompile.compiler.targets.create import architecture, refusals, require_known, require_runs_here, tvm_target
 from gscompile.errors import TargetError
-from gscompile.ir import tir as T
+from gscompile.ir import codegen, machine
 from gscompile.runtime.devices import HOST, Runner
 from gscompile.schedules import Rule
 from gscompile.schedules import Target as Facts
@@ -31,7 +31,7 @@ class Llvm(Target):
     by_driver = False
     variant = "mcpu"
     in_parts = True
-    pipeline = T.CPU_PIPELINE
+    pipeline = codegen.CPU_PIPELINE
     code = HOST_CODE
 
     @property
@@ -44,7 +44,7 @@ class Llvm(Target):
         require_known(given)
         here = "mcpu" not in given and "mtriple" not in given
         if here:
-            given["mcpu"] = T.host_cpu()
+            given["mcpu"] = machine.host_cpu()
             if features := host_features():
                 given["mattr"] = [*features, *given.get("mattr", [])]  # what is given comes last, and counts
         if architecture(str(given.get("mtriple", ""))).startswith("wasm"):
@@ -52,11 +52,11 @@ class Llvm(Target):
         cpu = str(given.get("mcpu", "generic"))
         if "mcpu" in given:
             triple = {k: v for k, v in given.items() if k in ("kind", "mtriple")}
-            if not T.known_cpu(T.target(triple), cpu):
+            if not machine.known_cpu(machine.target(triple), cpu):
                 raise TargetError(f"LLVM knows no CPU {cpu!r} for this target")
         target = tvm_target(given)
         with refusals(given):  # some attributes LLVM reads only now
-            width = T.vector_bytes(target)
+            width = machine.vector_bytes(target)
         cores = given.get("num-cores", os.cpu_count() if here else None)
         caches = (cache_bytes(2), cache_bytes(3)) if here else (None, None)
         facts = Facts(cls.kind, width, cpu, *caches, cores)
