@@ -185,13 +185,6 @@ DEFECTS = [
         (SCATTER_PATHS,),
     ),
     Defect(
-        "the last picks of a row not listed",
-        "schedules/llvm/pick_lists.py",
-        "T.if_(whole * lanes < picks, vector(picks - lanes))",
-        "None",
-        ("tests/run/test_listed_rows.py",),
-    ),
-    Defect(
         "an invalid index in the last lane",
         "schedules/llvm/check.py",
         "range(1, self.lanes)",

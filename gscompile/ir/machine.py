@@ -54,8 +54,7 @@ def llvm_architectures() -> list[str]:
 
 def vector_bytes(target: Any) -> int:
     """Width of a CPU's vector registers, by its own features: TVM's ``llvm_get_vector_width`` answers for the host."""
-    has = tvm.get_global_func("target.target_has_feature")
-    return next((width for feature, width in (("avx512f", 64), ("avx", 32)) if has(feature, target)), 16)
+    return next((width for feature, width in (("avx512f", 64), ("avx", 32)) if has_feature(target, feature)), 16)
 
 
 def cuda_arch(device: int) -> str | None:

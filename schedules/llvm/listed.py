@@ -131,7 +131,7 @@ class _Rows:
             ahead = self.prefetch(places, T.minimum(k + self.distance, n - 1))
             here = [T.load(p, k) for p in places]
             cells = T.lets(
-                "place", here, lambda x: overlapping(columns, self.lanes, lambda c: self.cell(begin + k, c, x), "c")
+                "place", here, lambda x: overlapping(columns, self.lanes, lambda c, _: self.cell(begin + k, c, x), "c")
             )
             return T.seq(T.if_(self.far, ahead), cells)
 

@@ -212,9 +212,6 @@ PICKS_AHEAD = 32
 LISTED_PICKS = 1024
 """Elements picked from short or near rows whose places are listed at a time, and of a row at most."""
 
-PLACE_BYTES = 8
-"""Of a place in a list."""
-
 PICKED_PART = 32768
 """Elements picked from a row that are a unit of parallel work, where rows are few."""
 

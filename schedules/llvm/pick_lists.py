@@ -14,7 +14,8 @@ from gscompile.ir.dims import Dim, Shape
 from gscompile.ir.nests import MapNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.numbers import LISTED_PICKS, PLACE_BYTES
+from gscompile.schedules.llvm.numbers import LISTED_PICKS
+from gscompile.schedules.llvm.vectors import overlapping
 from gscompile.schedules.loops import by_number, number_in, unravel
 from gscompile.schedules.rule import Context
 from gscompile.schedules.runs import copied
@@ -52,9 +53,9 @@ class PickLists:
         if found is None or found.ok is not None:
             return None
         *outer, picks = nest.shape[: len(nest.shape) - ones]
-        lanes = max(ctx.target.vector_bytes // PLACE_BYTES, 1)
-        lanes = min(lanes, max(picks, 1)) if isinstance(picks, int) else lanes  # a short row is one vector
         places = T.buffer("places", [LISTED_PICKS], "int64", align=64)
+        lanes = max(ctx.target.vector_bytes // T.itemsize(places), 1)
+        lanes = min(lanes, max(picks, 1)) if isinstance(picks, int) else lanes  # a short row is one vector
         return PickLists(nest, ctx, tuple(outer), picks, ones, found.source[0], places, Flag(nest.check, lanes=lanes))
 
     def share(self, lo: Expr, hi: Expr) -> Stmt:
@@ -91,14 +92,7 @@ class PickLists:
                 place = T.store(self.places, [first + k], number_in(*found.source))
                 return T.seq(place, self.flag.test(self.nest.grid(cell), lane))
 
-            def vector(k: Expr) -> Stmt:
-                return T.vectorized(lanes, lambda v: entry(k + v, v))
-
-            whole = T.quotient(picks, T.const(lanes))
-            vectors = T.for_(whole, lambda k: vector(k * lanes), "vector", one_copy=True)
-            vectors = T.seq(vectors, T.if_(whole * lanes < picks, vector(picks - lanes)))
-            one_by_one = T.for_(picks, lambda k: entry(k, T.const(0)), "k", one_copy=True)
-            return T.if_(picks >= lanes, vectors, one_by_one)
+            return overlapping(picks, lanes, entry, "k", together=1)
 
         return T.kept("first", [r * picks, *unravel(begin + r, self.outer, self.ctx.sizes)], entries)
 

@@ -67,7 +67,7 @@ class PickedRows:
         ahead = T.all_of([enough, of_row <= SHORT_PICKED_LINES, several, far])
         lines = T.select(T.all_of([enough, T.not_(ahead)]), T.minimum(lines, of_row), T.const(0))
         step = T.maximum(T.quotient(count, T.maximum(of_row, T.const(1)) * PREFETCHED_PICKS), T.const(1))
-        rows = _PickedRows(nest, ctx, ones, number, lines, LINE_BYTES // itemsize, ahead, far, step)
+        rows = _PickedRows(nest, ctx, ones, number, lines, LINE_BYTES // itemsize, ahead, step, far)
         units = product(rows.outer) * rows.parts
         return with_check(nest, with_kernels(shared_range(ctx, units, nest.work, rows.share, nest=nest.name)))
 
@@ -82,8 +82,8 @@ class _PickedRows:
         lines: how many lines of the next row to prefetch before each block.
         per_line: elements of a cache line.
         ahead: whether elements are prefetched :data:`PICKS_AHEAD` picks earlier, instead of lines.
-        far: whether what is picked from is in memory.
         step: which of them: every so many-th.
+        far: whether what is picked from is in memory.
     """
 
     nest: MapNest
@@ -93,8 +93,8 @@ class _PickedRows:
     lines: Expr
     per_line: int
     ahead: Expr
-    far: Expr
     step: Expr
+    far: Expr
 
     @property
     def outer(self) -> Shape:
@@ -116,8 +116,8 @@ class _PickedRows:
         lists = PickLists.of(self.nest, self.ctx, self.ones)
         if lists is None:
             return self.in_blocks(lo, hi)
-        near = T.any_of([T.not_(self.far), T.all_of([self.lines == 0, T.not_(self.ahead)])])
-        listed = T.all_of([self.ctx.sizes(self.picks) <= LISTED_PICKS, near])
+        unprefetched = T.any_of([T.not_(self.far), T.all_of([self.lines == 0, T.not_(self.ahead)])])
+        listed = T.all_of([self.ctx.sizes(self.picks) <= LISTED_PICKS, unprefetched])
         known = T.constant_value(listed)
         if known is not None:
             return lists.share(lo, hi) if known else self.in_blocks(lo, hi)

@@ -45,25 +45,27 @@ def in_vectors(
     return T.seq(vectors, rest)
 
 
-def overlapping(length: Expr, lanes: int, cell: Callable[[Expr], Stmt], name: str) -> Stmt:
-    """``cell(i)`` over ``[0, length)``, which is done twice to some: the last vector overlaps the one before.
+def overlapping(
+    length: Expr, lanes: int, cell: Callable[[Expr, Expr], Stmt], name: str, together: int = VECTORS_TOGETHER
+) -> Stmt:
+    """``cell(i, lane)`` over ``[0, length)``, which is done twice to some: the last vector overlaps the one before.
 
-    Long runs go by :data:`VECTORS_TOGETHER` vectors at once, all of which are read before one is written, so that no load
+    Long runs go by ``together`` vectors at once, all of which are read before one is written, so that no load
     waits for a store 4 KB from it.
     """
 
     def vector(begin: Expr, lanes: int) -> Stmt:
-        return T.vectorized(lanes, lambda v: cell(begin + v))
+        return T.vectorized(lanes, lambda v: cell(begin + v, v))
 
-    several = lanes * VECTORS_TOGETHER
+    several = lanes * together
     runs, whole = T.quotient(length, T.const(several)), T.quotient(length, T.const(lanes))
-    first = runs * VECTORS_TOGETHER
+    first = runs * together if together > 1 else T.const(0)
     vectors = T.seq(
-        T.for_(runs, lambda k: vector(k * several, several), f"{name}_run", one_copy=True),
+        T.for_(runs, lambda k: vector(k * several, several), f"{name}_run", one_copy=True) if together > 1 else None,
         T.for_(whole - first, lambda k: vector((first + k) * lanes, lanes), f"{name}_vector", one_copy=True),
         T.if_(whole * lanes < length, vector(length - lanes, lanes)),
     )
-    return T.if_(length >= lanes, vectors, T.for_(length, cell, name, one_copy=True))
+    return T.if_(length >= lanes, vectors, T.for_(length, lambda k: cell(k, T.const(0)), name, one_copy=True))
 
 
 def reads_neighbours(element: Callable[[Expr], Expr]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -119,9 +120,8 @@ def test_bad_indices_of_near_rows(static: bool, bad: int) -> None:
     compiled(x, i)
     for row, k in ((0, 0), (0, 7), (0, 36), (3, 31), (3, 32), (6, 36)):
         i[row, k] = bad
-        with pytest.raises(gs.BoundsError, match=str(bad)) as e:
+        with pytest.raises(gs.BoundsError, match=re.escape(f"i[{row}, {k}] = {bad} is out of range")):
             compiled(x, i)
-        assert f"({row}, {k})" in str(e.value) or f"[{row}, {k}]" in str(e.value), e.value
         i[row, k] = 0
 
 
