@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,12 @@ def llvm_architectures() -> list[str]:
 def vector_bytes(target: Any) -> int:
     """Width of a CPU's vector registers, by its own features: TVM's ``llvm_get_vector_width`` answers for the host."""
     return next((width for feature, width in (("avx512f", 64), ("avx", 32)) if has_feature(target, feature)), 16)
+
+
+@cache
+def host_vector_bytes() -> int:
+    """Width of the vector registers of the CPU that this process runs on."""
+    return vector_bytes(target({"kind": "llvm", "mcpu": host_cpu()}))
 
 
 def cuda_arch(device: int) -> str | None:

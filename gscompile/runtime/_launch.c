@@ -3,6 +3,10 @@
 #define _GNU_SOURCE
 #include <Python.h>
 
+#ifdef __linux__
+#include <link.h>
+#endif
+
 #include "_launch.h"
 
 static void *pointer(unsigned long long address) { return (void *)(uintptr_t)address; }
@@ -52,10 +56,46 @@ static PyObject *limit(PyObject *module, PyObject *number) {
     return PyLong_FromLong(helpers);
 }
 
+#ifdef __linux__
+typedef struct {
+    char *names; /* each ends with a 0 */
+    size_t length;
+} Names;
+
+static int add_name(struct dl_phdr_info *library, size_t size, void *data) {
+    Names *found = data;
+    size_t length = strlen(library->dlpi_name) + 1;
+    char *names = realloc(found->names, found->length + length);
+    if (names == NULL)
+        return 1;
+    memcpy(names + found->length, library->dlpi_name, length);
+    *found = (Names){names, found->length + length};
+    return 0;
+}
+#endif
+
+PyDoc_STRVAR(libraries_doc, "libraries()\n--\n\nThe files of the libraries that this process has loaded.  See _launch.pyi.");
+
+static PyObject *libraries(PyObject *module, PyObject *none) {
+#ifdef __linux__
+    Names found = {NULL, 0};
+    int failed;
+    Py_BEGIN_ALLOW_THREADS /* the loader's lock may be held by a thread that waits for the interpreter */
+    failed = dl_iterate_phdr(add_name, &found);
+    Py_END_ALLOW_THREADS
+    PyObject *names = failed ? PyErr_NoMemory() : PyBytes_FromStringAndSize(found.names, (Py_ssize_t)found.length);
+    free(found.names);
+    return names;
+#else
+    return PyBytes_FromStringAndSize(NULL, 0);
+#endif
+}
+
 static PyMethodDef functions[] = {
     {"connect", connect, METH_VARARGS, connect_doc},
     {"use", use, METH_VARARGS, use_doc},
     {"limit", limit, METH_O, limit_doc},
+    {"libraries", libraries, METH_NOARGS, libraries_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -6,14 +6,15 @@ import ctypes
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from keyword import iskeyword
 from typing import Any, TypeAlias, cast
 
-from gscompile.errors import ArgumentError, GSError, OutOfMemoryError, index_changed
+from gscompile.errors import ArgumentError, DeviceError, GSError, OutOfMemoryError, index_changed
 from gscompile.ir import status
 from gscompile.ir.types import TensorType
-from gscompile.runtime import arrays
+from gscompile.runtime import arrays, pools
 from gscompile.runtime.arrays import Array, Device, View
 from gscompile.runtime.background import Inside, interruptible
 from gscompile.runtime.call import PreparedCall, prepare
@@ -101,8 +102,10 @@ class CompiledFunction:
         self._device_constants: dict[Device, list[View]] = {}
         # a call runs on the CPU and needs no constants
         self._plain = runner is HOST and not constants
-        # made at the first call.  Two threads may both do so; a lock would stay locked in a process forked meanwhile
+        # made when the machine code is loaded, and by the first call.  Two threads may both do so; a lock would stay locked in a
+        # process forked meanwhile
         self._loaded: Any = None
+        self._begun = False
         self._fast: FastCalls | None = None
         self.__call__ = self._call
         self.__signature__ = _signature(interface.inputs)
@@ -128,7 +131,7 @@ class CompiledFunction:
 
     def _call(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """The slow path, which checks everything; it remembers what the fast path can do the next time."""
-        self._function  # noqa: B018  so that a device that is not there is reported first
+        self._begin()
         call = prepare(self._interface, args, kwargs, out)
         if not call.fresh:
             call.written()
@@ -171,7 +174,7 @@ class CompiledFunction:
 
     def _bindable(self, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> PreparedCall:
         """A call whose arrays can be used as they are, again and again."""
-        self._function  # noqa: B018  so that a device that is not there is reported first
+        self._begin()
         call = prepare(self._interface, args, kwargs, out)
         if call.kind == "jax" and out is None:
             raise ArgumentError(f"{self.name}: bind needs out: JAX's arrays cannot be written again")
@@ -230,6 +233,22 @@ class CompiledFunction:
                 return
         if found is not None:
             raise self._bounds_error(*found)
+
+    def _begin(self) -> None:
+        """Before any call that the fast path does not know, so that a device that is not there is reported first."""
+        self._function  # noqa: B018
+        if not self._begun:
+            pools.choose()
+            self._begun = True
+
+    def _load_here(self) -> None:
+        """Load it now, so that its first call takes no longer than the second; nothing is done where it cannot run here.
+
+        A GPU is left alone until the first call.
+        """
+        if self._interface.device == "cpu":
+            with suppress(DeviceError):
+                self._function, self._fast_calls  # noqa: B018
 
     @property
     def _function(self) -> Any:

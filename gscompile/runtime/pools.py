@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gscompile.errors import ArgumentError
@@ -35,7 +34,7 @@ ParallelFor: TypeAlias = Callable[[Callable[[int], None], int], object]
 """``parallel_for(task, n)`` calls ``task(k)`` for every k below n, in any order and on any threads, and returns when all have."""
 
 _SYMBOL = b"__TVMBackendParallelLaunch"
-_OPENMP = re.compile(r"lib(gomp|iomp5|omp)[-.\d]")
+_OPENMP = re.compile(rb"lib(gomp|iomp5|omp)[-.\d]")
 _Task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -80,9 +79,14 @@ def loaded(load: Callable[[], T], others: int) -> T:
         others: the address of the launcher that code of others, which is loaded from now on, goes on to use.
     """
     with _lock:
-        _choose()
         _register(others)
         return load()
+
+
+def choose() -> None:
+    """Look once more which pool there is to use: a library may have brought one since."""
+    with _lock:
+        _choose()
 
 
 def launcher() -> int | None:
@@ -126,17 +130,12 @@ def _openmp() -> int | None:
     """The address of ``GOMP_parallel`` of the OpenMP library that this process has loaded, PyTorch's before others."""
     if extension is None:
         return None
-    try:
-        maps = Path("/proc/self/maps").read_text()
-    except OSError:  # not Linux
-        return None
-    files = {line.split(maxsplit=5)[5] for line in maps.splitlines() if _OPENMP.search(line)}
-    for file in sorted(files, key=lambda f: ("torch" not in f, f)):
-        if _OPENMP.match(os.path.basename(file)):
-            try:
-                return _address(ctypes.CDLL(file, os.RTLD_NOLOAD | os.RTLD_NOW).GOMP_parallel)
-            except (OSError, AttributeError):
-                continue
+    files = [f for f in extension.libraries().split(b"\0") if _OPENMP.match(f, f.rfind(b"/") + 1)]
+    for file in sorted(files, key=lambda f: (b"torch" not in f, f)):
+        try:
+            return _address(ctypes.CDLL(os.fsdecode(file), os.RTLD_NOLOAD | os.RTLD_NOW).GOMP_parallel)
+        except (OSError, AttributeError):
+            continue
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, Shape, ceildiv, dim_max, product
@@ -113,6 +113,17 @@ class _PickedRows:
 
     def share(self, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)``, which are parts of rows, and whole rows where they are listed."""
+
+        def answered(known: list[Expr]) -> Stmt:
+            far, ahead, lines = known
+            return replace(self, far=far != 0, ahead=ahead != 0, lines=lines).listed_or_in_blocks(lo, hi)
+
+        asked = [T.cast("int64", self.far), T.cast("int64", self.ahead), self.lines]
+        known = [x if (value := T.constant_value(x)) is None else T.const(value) for x in asked]
+        return T.kept(["far", "ahead", "lines"], known, answered)
+
+    def listed_or_in_blocks(self, lo: Expr, hi: Expr) -> Stmt:
+        """As :meth:`share`."""
         lists = PickLists.of(self.nest, self.ctx, self.ones)
         if lists is None:
             return self.in_blocks(lo, hi)

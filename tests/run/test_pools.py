@@ -174,6 +174,17 @@ def test_what_is_no_pool(pool: Any) -> None:
 
 
 @needs_extension
+def test_the_first_call_of_a_module_looks_for_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only the build: a library that is imported between the two is found."""
+    double = doubling()
+    asked: list[None] = []
+    monkeypatch.setattr(pools, "_openmp", lambda: asked.append(None))
+    for x in (np.arange(3.0), np.arange(3.0), np.arange(4.0)):
+        assert (double(x) == 2 * x).all()
+    assert len(asked) == 1
+
+
+@needs_extension
 def test_no_openmp_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_openmp", lambda: None)
     with pytest.raises(gs.ArgumentError, match="no OpenMP library is loaded in this process"):

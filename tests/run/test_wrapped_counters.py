@@ -43,7 +43,7 @@ EXPECTED: dict[str, Callable[[Any, Any, int], Any]] = {
 @pytest.mark.parametrize("k", [4, 8])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_rows_of_a_table_beside_blocks_of_a_row(graph: str, k: int) -> None:
-    widest = machine.vector_bytes(machine.target({"kind": "llvm", "mcpu": machine.host_cpu()}))
+    widest = machine.host_vector_bytes()
     rng = np.random.default_rng(k)
     blocks = 64 // k
     x = rng.random((3, blocks * k), dtype="float32")

@@ -115,7 +115,7 @@ def test_a_module_for_another_machine_has_code_but_does_not_run(triple: str) -> 
 
 
 def test_a_module_for_wider_vectors_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "host_vector_bytes", lambda: 8)
     module = rows("llvm")
-    monkeypatch.setattr(machine, "vector_bytes", lambda target: 8)
     with pytest.raises(gs.DeviceError, match=r"vectors of .* bytes, and this one has 8"):
         module(np.zeros(3, "float32"), np.array([0, 1]))

@@ -67,7 +67,7 @@ def require_runs_here(triple: str, vectors: int, what: str) -> None:
             f"{what}: this module is compiled for {triple}, and this process runs on {here}: "
             "build it without mtriple to run it here"
         )
-    widest = machine.vector_bytes(machine.target({"kind": "llvm", "mcpu": machine.host_cpu()}))
+    widest = machine.host_vector_bytes()
     if vectors > widest:
         raise DeviceError(
             f"{what}: this module is compiled for a CPU with vectors of {vectors} bytes, and this one has {widest}: "
