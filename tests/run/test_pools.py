@@ -179,8 +179,8 @@ def test_the_first_call_of_a_module_looks_for_a_pool(monkeypatch: pytest.MonkeyP
     double = doubling()
     asked: list[None] = []
     monkeypatch.setattr(pools, "_openmp", lambda: asked.append(None))
-    for x in (np.arange(3.0), np.arange(3.0), np.arange(4.0)):
-        assert (double(x) == 2 * x).all()
+    for x in (np.arange(3.0), np.arange(3.0), [0.0, 1.0, 2.0]):
+        assert (double(x) == [0.0, 2.0, 4.0]).all()
     assert len(asked) == 1
 
 
