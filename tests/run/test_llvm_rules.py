@@ -12,6 +12,7 @@ import pytest
 import gscompile as gs
 from gscompile.bench.workload import numpy_dtype
 from gscompile.ir import machine
+from gscompile.ir import tir as T
 from gscompile.schedules import Rule
 from gscompile.schedules.llvm.numbers import COPY_BLOCK, LEAST_COPIED_AHEAD, PICK_BLOCK
 from gscompile.schedules.llvm.packed_columns import PackedColumns
@@ -425,6 +426,35 @@ def test_elements_in_order_on_a_cpu_whose_gathers_are_slow(shape: tuple[int, ...
                 with pytest.raises(IndexError):
                     m(data, some)
                 some[-1] = 0
+
+
+@pytest.mark.parametrize("picks", [3, 4, 7, 8, 13])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_elements_of_short_rows_on_a_cpu_whose_gathers_are_slow(picks: int, dtype: str) -> None:
+    """Picked from memory a row at a time, they come in order: they are loaded one by one, and LLVM told so where it would not."""
+    rows, columns = (24 << 20) // (12 * np.dtype(dtype).itemsize), 12
+
+    def of(picks: int) -> gs.Builder:
+        b = gs.Builder("net")
+        b.output(b.gather(b.input("x", (rows, columns), dtype), b.input("i", (rows, picks), "int64"), 1))
+        return b
+
+    def marks(module: gs.Module) -> int:
+        return module.source("tir").count(str(T.OPAQUE_MARK.value))
+
+    b, zen = of(picks), {"kind": "llvm", "mcpu": "znver4"}
+    module = b.build(zen)
+    assert "where0" in module.source("tir")
+    assert (marks(module) > marks(of(3).build(zen))) == (picks in (4, 8, 13))
+    rng = np.random.default_rng(picks)
+    data, runs_here = rng.random((rows, columns)).astype(dtype), X86 and machine.host_vector_bytes() == 64
+    for some in (rng.integers(-columns, columns, (rows, picks)), rng.integers(0, 2, (rows, picks))):
+        for m in [b.build("llvm"), *([module] if runs_here else [])]:
+            np.testing.assert_array_equal(m(data, some), np.take_along_axis(data, some, 1))
+            some[-1, -1] = columns
+            with pytest.raises(IndexError):
+                m(data, some)
+            some[-1, -1] = -1
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "bfloat16"])
