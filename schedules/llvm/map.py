@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import ceildiv, product
+from gscompile.ir.dims import product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.schedules.llvm.ahead import Pair, copied_ahead, far_bytes, known_bytes, place_in, scattered
@@ -115,7 +115,7 @@ def unless_in_order(nest: MapNest, ctx: Context, gathered: Callable[[], Stmt], o
     step = T.quotient(ctx.sizes(cells), T.const(RUN_SAMPLES + 1))
     width, later = nest.shape[-1] if nest.shape else 1, IN_ORDER
     if isinstance(width, int) and width <= IN_ORDER * 4:  # what is picked of a short row is near, in whatever order
-        later = ceildiv(IN_ORDER, width) * width
+        later = -(-IN_ORDER // width) * width
 
     def place(number: Expr) -> Expr:
         found = unconditional(nest, unravel(number, nest.shape, ctx.sizes))
