@@ -79,6 +79,7 @@ def loaded(load: Callable[[], T], others: int) -> T:
         others: the address of the launcher that code of others, which is loaded from now on, goes on to use.
     """
     with _lock:
+        _choose()
         _register(others)
         return load()
 
