@@ -453,7 +453,9 @@ enum {
     MOST_STEP = 500,   /* of 1000: one launch, which may come after a pause, counts for no more; see MUCH */
     TRIAL = 4,         /* launches of a trial, after its first, for which threads start or wake up */
     FIRST_WAIT = 64,   /* launches after a trial before the next one, doubled by each that fails */
-    MOST_WAIT = 1 << 16
+    MOST_WAIT = 1 << 16,
+    LOOK_NS = 2000000, /* of a launch, beside which looking whether threads of others run costs little: 0.1 ms */
+    LOOK_AGAIN = 3     /* launches from one such look to the next: odd, as every other launch may follow another library's work */
 };
 
 /* What was learned; threads that learn at the same time may lose some of it. */
@@ -467,6 +469,7 @@ static struct {
     atomic_int trial;   /* launches of a trial that are left; 0: there is none */
     atomic_int worst;   /* of those so far, lost in one of them */
     atomic_int wait, next_wait; /* launches before the next trial */
+    atomic_int look;    /* launches up to the one that looks, before it begins, whether threads of others run; 0: none does */
 } gs_turn = {.next_wait = FIRST_WAIT};
 
 /* Whether a thread of this process runs that is neither the caller nor of the own pool. */
@@ -567,7 +570,25 @@ static void gs_learn(GsJob *job, int other) {
     else {
         atomic_store(&gs_turn.settled, average);
         atomic_store(&gs_turn.wait, FIRST_WAIT);
+        if (job->whole >= LOOK_NS) /* they may have run when it began, and have gone to sleep */
+            atomic_store(&gs_turn.look, 1);
     }
+}
+
+/* Before a launch on the own pool: the pool for it, which is the other one where threads of others run that may keep ours from running. */
+static int gs_look(void) {
+    int look = atomic_load(&gs_turn.look);
+    if (look == 0)
+        return 0;
+    if (look > 1 || atomic_load(&gs_turn.trial) > 0)
+        atomic_store(&gs_turn.look, look > 1 ? look - 1 : 0);
+    else if (gs_others_run()) {
+        atomic_store(&gs_turn.look, 0);
+        gs_try(1);
+        return 1;
+    } else
+        atomic_store(&gs_turn.look, atomic_load(&gs_turn.lost) >= MUCH ? LOOK_AGAIN : 0);
+    return 0;
 }
 
 /* -- launches --------------------------------------------------------------------------------------------------------------- */
@@ -597,6 +618,8 @@ static int gs_launch(GsBody body, void *data, int tasks) {
         int shared = 1;
         GsLoop *loop = gs_loop(body, job.group.tasks);
         job.measured = alternates && !atomic_load_explicit(&loop->brief, memory_order_relaxed);
+        if (job.measured && !other)
+            other = gs_look();
         int64_t begin = alternates ? gs_clock(CLOCK_MONOTONIC) : 0;
         if (other) {
             pool->call(pool->context, wanted, gs_any_task, &job);

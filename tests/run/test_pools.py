@@ -319,17 +319,13 @@ def runs(program: str, before: str = "") -> None:
     assert done.returncode == 0, (done.returncode, done.stderr)
 
 
-@needs_extension
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which threads run")
-def test_another_pool_is_tried_only_while_threads_of_others_run() -> None:
-    """Threads that sleep cannot have kept ours from running; a launch on OpenMP's took 5 ms when they did."""
-    runs("""
+LAUNCHES = """
 import contextlib, ctypes, threading, time, zlib
 import gscompile as gs
 from gscompile.ir import machine
 from gscompile.runtime import pools
 
-tried = []
+tried, turn, pause = [], threading.Event(), 5e-4
 
 def other(context, tasks, task, job):
     tried.append(tasks)
@@ -340,11 +336,12 @@ def task(k, group, data):  # both threads lose most of the time
     end = time.thread_time() + 5e-5
     while time.thread_time() < end:
         pass
-    time.sleep(5e-4)
+    time.sleep(pause)
     return 0
 
-def launches(n):
+def launches(n, before=lambda: None):
     for _ in range(n):
+        before()
         function(None, None, 2)
         function(ctypes.cast(body, ctypes.c_void_p), None, 0)
         if tried:
@@ -357,6 +354,10 @@ def running():  # threads but the main one
                 if stat.read().rpartition(")")[2].split()[0] == "R":
                     yield thread
 
+def busy():
+    while turn.wait():
+        zlib.compress(bytes(size), 9)  # without the interpreter's lock
+
 while any(running()):  # OpenBLAS's spin at first, and the one that built may not have ended, where other processes have the cores
     time.sleep(0.01)
 
@@ -366,20 +367,51 @@ body = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_vo
 pools.extension.limit(1)
 pool = pools._Call(other)
 pools.extension.use(pools._address(pool), 0, True)
+"""
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which threads run")
+
+
+@needs_extension
+@on_linux
+def test_another_pool_is_tried_only_while_threads_of_others_run() -> None:
+    """Threads that sleep cannot have kept ours from running; a launch on OpenMP's took 5 ms when they did."""
+    runs(
+        LAUNCHES
+        + """
 launches(300)
 assert not tried, "no thread but ours runs"
 
-done = threading.Event()
-
-def busy():
-    while not done.is_set():
-        zlib.compress(bytes(1 << 22), 9)  # without the interpreter's lock
-
+size = 1 << 22
 threading.Thread(target=busy, daemon=True).start()
+turn.set()
 launches(1000)
-done.set()
+turn.clear()
 assert tried, "a thread runs that is not ours"
-""")
+"""
+    )
+
+
+@needs_extension
+@on_linux
+def test_threads_of_others_that_sleep_when_a_long_launch_ends() -> None:
+    """They are looked for before the next ones: those of another library spin for some milliseconds after its work."""
+    runs(
+        LAUNCHES
+        + """
+size, pause = 1 << 14, 0.02
+threading.Thread(target=busy, daemon=True).start()
+
+def spinning():
+    turn.set()
+    end = time.monotonic() + 5
+    while not any(running()) and time.monotonic() < end:
+        pass
+    threading.Timer(0.005, turn.clear).start()
+
+launches(60, spinning)
+assert tried
+"""
+    )
 
 
 def test_nothing_of_the_process_is_changed() -> None:
