@@ -202,7 +202,8 @@ class Module(CompiledFunction):
         constants = [(v.type, v.op.array) for v in recipe.graph.constants]  # type: ignore[attr-defined]
         face = interface(recipe.graph, summary, recipe.target)
         super().__init__(face, self._entry, recipe.target.runner, constants, self._bounds_error_of, recipe.check)
-        self._load_here()
+        if library is not None:  # otherwise TVM makes machine code when it is loaded: not for who only builds
+            self._load_here()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its graph and its target; it is compiled again where it is loaded."""

@@ -177,6 +177,7 @@ def test_what_is_no_pool(pool: Any) -> None:
 def test_the_first_call_of_a_module_looks_for_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only the build: a library that is imported between the two is found."""
     double = doubling()
+    assert double._function is not None  # loaded, as the build does with what is on disk
     asked: list[None] = []
     monkeypatch.setattr(pools, "_openmp", lambda: asked.append(None))
     for x in (np.arange(3.0), np.arange(3.0), [0.0, 1.0, 2.0]):
