@@ -475,6 +475,13 @@ static struct {
 /* Whether a thread of this process runs that is neither the caller nor of the own pool. */
 static int gs_others_run(void) {
 #ifdef __linux__
+    pthread_mutex_lock(&gs_own.lock);
+    int unknown = gs_own.started; /* helpers that have not begun would look like threads of others */
+    for (GsHelper *h = gs_own.helpers; h != NULL; h = h->following)
+        --unknown;
+    pthread_mutex_unlock(&gs_own.lock);
+    if (unknown > 0)
+        return 0;
     DIR *tasks = opendir("/proc/self/task");
     if (tasks == NULL)
         return 1;
