@@ -585,17 +585,16 @@ static void gs_learn(GsJob *job, int other) {
 /* Before a launch on the own pool: the pool for it, which is the other one where threads of others run that may keep ours from running. */
 static int gs_look(void) {
     int look = atomic_load(&gs_turn.look);
-    if (look == 0)
+    if (look != 1 || atomic_load(&gs_turn.trial) > 0) {
+        if (look > 0)
+            atomic_store(&gs_turn.look, look - 1);
         return 0;
-    if (look > 1 || atomic_load(&gs_turn.trial) > 0)
-        atomic_store(&gs_turn.look, look > 1 ? look - 1 : 0);
-    else if (gs_others_run()) {
-        atomic_store(&gs_turn.look, 0);
+    }
+    int found = gs_others_run();
+    if (found)
         gs_try(1);
-        return 1;
-    } else
-        atomic_store(&gs_turn.look, atomic_load(&gs_turn.lost) >= MUCH ? LOOK_AGAIN : 0);
-    return 0;
+    atomic_store(&gs_turn.look, !found && atomic_load(&gs_turn.lost) >= MUCH ? LOOK_AGAIN : 0);
+    return found;
 }
 
 /* -- launches --------------------------------------------------------------------------------------------------------------- */
