@@ -109,12 +109,14 @@ def unless_in_order(nest: MapNest, ctx: Context, gathered: Callable[[], Stmt], o
     picked = [buf for buf in elements if T.itemsize(buf) >= LEAST_GATHERED]
     cells = product(nest.shape)
     far = far_bytes(ctx.target)
-    if not slow_gathers(ctx.target) or len(picked) != 1 or known_bytes(picked[0]) < far or cells == 0:
+    if not slow_gathers(ctx.target) or len(picked) != 1 or known_bytes(picked[0]) < far or not nest.shape:
+        return gathered()
+    width, later = nest.shape[-1], IN_ORDER
+    if isinstance(width, int) and 0 < width <= IN_ORDER * 4:  # what is picked of a short row is near, in whatever order
+        later = -(-IN_ORDER // width) * width
+    if isinstance(cells, int) and cells // (RUN_SAMPLES + 1) <= later:
         return gathered()
     step = T.quotient(ctx.sizes(cells), T.const(RUN_SAMPLES + 1))
-    width, later = nest.shape[-1] if nest.shape else 1, IN_ORDER
-    if isinstance(width, int) and width <= IN_ORDER * 4:  # what is picked of a short row is near, in whatever order
-        later = -(-IN_ORDER // width) * width
 
     def place(number: Expr) -> Expr:
         found = unconditional(nest, unravel(number, nest.shape, ctx.sizes))

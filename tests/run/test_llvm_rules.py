@@ -457,6 +457,17 @@ def test_elements_of_short_rows_on_a_cpu_whose_gathers_are_slow(picks: int, dtyp
             some[-1, -1] = -1
 
 
+@pytest.mark.parametrize("cells", [(), (1,), (200,), (0, 9), (9, 0), (1, 1, 3)], ids=str)
+def test_few_elements_from_memory_on_a_cpu_whose_gathers_are_slow(cells: tuple[int, ...]) -> None:
+    """Too few for a sample: one way is built."""
+    b = gs.Builder("net")
+    b.output(b.gather_nd(b.input("x", (4_200_000,), "float32"), b.input("i", (*cells, 1), "int32")))
+    assert "where0" not in b.build({"kind": "llvm", "mcpu": "znver4"}).source("tir")
+    rng = np.random.default_rng(1)
+    data, index = rng.random(4_200_000, "float32"), rng.integers(-4_200_000, 4_200_000, (*cells, 1)).astype("int32")
+    np.testing.assert_array_equal(b.build("llvm")(data, index), data[index[..., 0]])
+
+
 @pytest.mark.parametrize("dtype", ["int16", "float32", "bfloat16"])
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_what_is_computed_of_rows_from_memory(dtype: str, symbolic: bool) -> None:
