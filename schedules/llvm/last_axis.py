@@ -22,8 +22,8 @@ from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.decisions import Condition
 from gscompile.schedules.llvm.check import Flag
-from gscompile.schedules.llvm.costs import accumulator_ways, pays
-from gscompile.schedules.llvm.numbers import LISTED_POINTS, POINTS_PER_TURN, TURN_CELLS
+from gscompile.schedules.llvm.costs import pays
+from gscompile.schedules.llvm.numbers import LISTED_POINTS, MOST_WAYS, POINTS_PER_TURN, TURN_CELLS
 from gscompile.schedules.llvm.staged import combined, identity, in_lists, keeps_order, near_cells, separable
 from gscompile.schedules.rule import Context
 
@@ -37,7 +37,6 @@ class LastAxis:
         totals: where they are.
         flag: whether an index is out of range.
         component: which one of an index vector it is.
-        ways: accumulators of a cell, where points go to them in turns.
     """
 
     nest: ScatterNest
@@ -46,7 +45,6 @@ class LastAxis:
     totals: Buffer
     flag: Flag
     component: int
-    ways: int
 
     @staticmethod
     def of(nest: ScatterNest, ctx: Context, acc: DType, totals: Buffer, flag: Flag) -> LastAxis | None:
@@ -61,7 +59,7 @@ class LastAxis:
         if not (single and along and same):
             return None
         assert isinstance(last, Indexed)
-        return LastAxis(nest, ctx, acc, totals, flag, last.component, accumulator_ways(acc.is_integer))
+        return LastAxis(nest, ctx, acc, totals, flag, last.component)
 
     @property
     def cells(self) -> Dim:
@@ -73,7 +71,7 @@ class LastAxis:
         """Whether points go to accumulators in turns: their order does not matter, cells are few, and points of each many."""
         if not separable(self.nest, self.ctx) or keeps_order(self.nest.op.reduction, self.acc):
             return False
-        each = self.cells * self.ways
+        each = self.cells * MOST_WAYS
         return pays(self.ctx, (TURN_CELLS - each, 0), (self.nest.grid[-1] - each * POINTS_PER_TURN, 0))
 
     @property
@@ -115,7 +113,7 @@ class LastAxis:
 
     def in_turns(self, lead: list[Expr]) -> Stmt:
         """The same."""
-        nest, ways, sizes = self.nest, self.ways, self.ctx.sizes
+        nest, ways, sizes = self.nest, MOST_WAYS, self.ctx.sizes
         turns = T.buffer("turns", [TURN_CELLS], self.acc.tir, align=64)
         cells, points = sizes(self.cells), sizes(nest.grid[-1])
         whole = T.quotient(points, T.const(ways))

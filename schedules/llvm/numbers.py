@@ -179,6 +179,12 @@ STREAMED_ROWS = 16
 STREAMED_LEVELS = 3
 """Of the levels of the machine's caches, those below memory, from which it does."""
 
+UNGATHERED_PS = 900
+"""Picoseconds by which an element that is picked in place takes longer where LLVM makes no gathers: on a Zen 3."""
+
+STREAMED_BYTE_PS = 100
+"""Picoseconds of a byte that one thread reads from memory in order."""
+
 MIN_PICKED_LINES = 4
 """Lines of a row from which the next one is prefetched."""
 

@@ -62,9 +62,10 @@ class PackedColumns:
         columns = _PackedColumns(nest, ctx, axis, fitting[0], source, T.dtype_of(found.load))
         worth = pays(ctx, (near - deep * (columns.block * itemsize), 0))
         if not (self.always or ctx.forced(self.name)):
-            cells, blocks = product(shape), product(columns.blocks)
+            cells, slab, blocks = product(shape), product(shape[axis:]) * itemsize, product(columns.blocks)
             facts = Facts(product(nest.shape), itemsize, cells * itemsize, nest.dtype.name)
-            worth = both(worth, ctx.least(picked_from_columns(ctx, nest.name, facts, deep, cells, blocks), "packed"))
+            decision = picked_from_columns(ctx, nest.name, facts, deep, slab, cells, blocks)
+            worth = both(worth, ctx.least(decision, "packed"))
         if worth is False:
             return None
         packed = (worth, lambda: with_kernels(always_shared(ctx, product(columns.blocks), columns.share)))
