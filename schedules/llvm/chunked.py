@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, Shape, ceildiv, dim_max, product
+from gscompile.ir.dims import Dim, Shape, dim_max, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
@@ -222,7 +222,8 @@ def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> St
 def _apart(shape: Shape, itemsize: int) -> Shape:
     """Extents of an accumulator with room after it, so that it has no cache lines in common with the next one."""
     rows, *row = shape or (1,)
-    return (rows + ceildiv(APART_BYTES, dim_max(product(row), 1) * itemsize), *row)
+    row_bytes = dim_max(product(row), 1) * itemsize
+    return (rows + (row_bytes + (APART_BYTES - 1)) // row_bytes, *row)
 
 
 @dataclass(frozen=True, slots=True)

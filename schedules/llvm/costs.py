@@ -54,6 +54,7 @@ from gscompile.schedules.llvm.numbers import (
     STREAMED_BYTE_PS,
     STREAMED_LEVELS,
     STREAMED_ROWS,
+    TAKEN_LINE_PS,
     UNGATHERED_PS,
     VECTOR_CELLS,
     WIDEN_PS,
@@ -139,8 +140,16 @@ def in_order(f: Facts, target: Target, threads: Dim) -> Dim:
 
 def index_scan(f: Facts, target: Target, threads: Dim) -> Dim:
     """Every thread tests all points, and adds those whose rows it owns."""
-    added = f.points * per_point("index scan", f, target) + f.widened * WIDEN_PS
+    added = f.points * per_point("index scan", f, target) + f.widened * WIDEN_PS + _taken_lines(f, threads)
     return _scan(f) + added // threads + _launch(1)
+
+
+def _taken_lines(f: Facts, threads: Dim) -> Dim:
+    """What points wait for whose rows lie where one thread's rows end and another's begin, in the middle of a cache line."""
+    if isinstance(f.row_bytes, int) and f.row_bytes % LINE_BYTES == 0:
+        return 0
+    ends = f.points * dim_max(f.row_bytes, LINE_BYTES) * (2 * (threads - 1)) // dim_max(f.table_bytes, 1)
+    return dim_min(f.points, ends) * TAKEN_LINE_PS
 
 
 def row_by_row(f: Facts, target: Target, threads: Dim) -> Dim:
@@ -205,7 +214,8 @@ def in_place(f: Facts, target: Target, deep: Dim, slab: Dim, threads: Dim) -> Di
     40 x 37 int8, 10 x 37 picked of each, on a Zen 3: packed 7.5 ms, in place 4.3; all 40 x 37, 17.1 and 18.7.
     """
     sizes, waits = levels(target), TIMES["in place"]["waits"]
-    point, streamed, reached = ps("in place", "point"), 0, f.table_bytes
+    point, reached = ps("in place", "point"), f.table_bytes
+    streamed: Dim = 0
     if target.vector_bytes <= AVX2_BYTES:  # AVX-512 gathers elements; slabs were not measured with it
         point, streamed, reached = point + UNGATHERED_PS, (f.table_bytes - slab) * STREAMED_BYTE_PS, slab
     first = unwaited(deep)
@@ -412,9 +422,7 @@ def _decided(
     return ctx.decided(Decision(name, facts, found))
 
 
-def picked_from_columns(
-    ctx: Context, name: str, f: Facts, deep: Dim, slab: Dim, cells: Dim, blocks: Dim
-) -> Decision:
+def picked_from_columns(ctx: Context, name: str, f: Facts, deep: Dim, slab: Dim, cells: Dim, blocks: Dim) -> Decision:
     """Whether columns are packed before elements are picked from them.
 
     Args:

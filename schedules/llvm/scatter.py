@@ -35,6 +35,7 @@ from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
     LEAST_RUNS,
     MIN_SCANNING_THREADS,
+    OWNED_ROW_BYTES,
     RUN_SAMPLES,
     SAMPLED_POINTS,
     UNITS_PER_CORE,
@@ -80,9 +81,10 @@ class OwnerComputes:
         def slab(lo: Expr, hi: Expr) -> Stmt:
             return Slab(nest, ctx, totals, axis, lo, hi, check, begun).statement()
 
-        alone = (
-            ctx.least(in_pieces(nest, ctx, axis, totals), "one thread") if product(nest.shape[:axis]) != 1 else False
-        )
+        if product(nest.shape[:axis]) != 1:
+            alone = ctx.least(in_pieces(nest, ctx, axis, totals), "one thread")
+        else:
+            alone = few_owned_rows(nest, ctx, axis)
         return shared_range(ctx, nest.shape[axis], nest.work, slab, fewest, alone=alone)
 
 
@@ -102,6 +104,14 @@ def shared_copy(nest: ScatterNest, ctx: Context, totals: Totals) -> Stmt | None:
 
     copy = shared_range(ctx, cells, cells * nest.dtype.itemsize // COPIED_BYTES, some)
     return copy if nest.in_place is None else T.if_(T.not_(nest.in_place), copy)
+
+
+def few_owned_rows(nest: ScatterNest, ctx: Context, axis: int) -> Condition:
+    """Whether slabs on an axis are few short rows that points go to: threads would take lines from each other."""
+    if not isinstance(nest.op.addressing.map.sources[axis], Indexed):
+        return False
+    row_bytes = product(nest.shape[axis + 1 :]) * nest.dtype.itemsize
+    return pays(ctx, (WIDE_AXIS - 1 - nest.shape[axis], 0), (OWNED_ROW_BYTES - row_bytes, 0))
 
 
 def in_pieces(nest: ScatterNest, ctx: Context, axis: int, totals: Totals) -> Decision:

@@ -457,6 +457,45 @@ def test_elements_of_short_rows_on_a_cpu_whose_gathers_are_slow(picks: int, dtyp
             some[-1, -1] = -1
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("reduction", ["add", "mean", "max"])
+def test_few_short_rows_that_points_go_to(reduction: str, symbolic: bool) -> None:
+    """Where threads would own rows in the same cache lines there are chunks of points, or one thread makes means."""
+
+    def of(rows: int) -> gs.Module:
+        b = gs.Builder("net")
+        x = b.input("x", ("n" if symbolic else rows, 37), "float64")
+        n = "k" if symbolic else 9000
+        put = b.put(x, b.input("i", (n,), "int64"), b.input("src", (n, 37), "float64"), reduction=reduction)
+        b.output(put)
+        return b.build("llvm")
+
+    few, many = of(2), of(64)
+    if not symbolic:
+        less, more = few.source("tir"), many.source("tir")
+        assert less.count("T.parallel(") < more.count("T.parallel(")
+        assert ("falls" in less, "falls" in more) == (False, reduction != "mean")
+    rng = np.random.default_rng(1)
+    for m, rows in ((few, 2), (many, 64)):
+        x, src = rng.random((rows, 37)), rng.random((9000, 37))
+        for i in (np.sort(rng.integers(0, rows, 9000)), rng.integers(-rows, rows, 9000), np.zeros(9000, "int64")):
+            at, want = i % rows, x.copy()
+            if reduction == "max":
+                np.maximum.at(want, at, src)
+            else:
+                np.add.at(want, at, src)
+                if reduction == "mean":
+                    want /= 1 + np.bincount(at, minlength=rows)[:, None]
+            results, before = [], gs.get_num_threads()
+            for threads in (1, 2, 5):
+                gs.set_num_threads(threads)
+                results.append(m(x, i, src))
+            gs.set_num_threads(before)
+            np.testing.assert_allclose(results[0], want, 1e-10)
+            for other in results[1:]:
+                np.testing.assert_array_equal(other, results[0])
+
+
 @pytest.mark.parametrize("cells", [(), (1,), (200,), (0, 9), (9, 0), (1, 1, 3)], ids=str)
 def test_few_elements_from_memory_on_a_cpu_whose_gathers_are_slow(cells: tuple[int, ...]) -> None:
     """Too few for a sample: one way is built."""
