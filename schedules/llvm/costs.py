@@ -216,7 +216,9 @@ def in_place(f: Facts, target: Target, deep: Dim, slab: Dim, threads: Dim) -> Di
     sizes, waits = levels(target), TIMES["in place"]["waits"]
     point, reached = ps("in place", "point"), f.table_bytes
     streamed: Dim = 0
-    if target.vector_bytes <= AVX2_BYTES:  # AVX-512 gathers elements; slabs were not measured with it
+    if (
+        slab != f.table_bytes and target.vector_bytes <= AVX2_BYTES
+    ):  # with AVX-512, which gathers, slabs were not measured
         point, streamed, reached = point + UNGATHERED_PS, (f.table_bytes - slab) * STREAMED_BYTE_PS, slab
     first = unwaited(deep)
     wait = _steps(reached, sizes[first:], waits[first:]) * dim_min(deep * f.row_bytes, LINE_BYTES) // LINE_BYTES

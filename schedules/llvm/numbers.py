@@ -183,7 +183,7 @@ STREAMED_LEVELS = 3
 """Of the levels of the machine's caches, those below memory, from which it does."""
 
 UNGATHERED_PS = 900
-"""Picoseconds by which an element that is picked in place takes longer where LLVM makes no gathers: on a Zen 3."""
+"""Picoseconds by which an element of a slab that is picked in place takes longer where LLVM makes no gathers: on a Zen 3."""
 
 STREAMED_BYTE_PS = 100
 """Picoseconds of a byte that one thread reads from memory in order."""
