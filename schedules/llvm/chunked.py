@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, Shape, dim_max, product
+from gscompile.ir.dims import Dim, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
@@ -26,7 +26,6 @@ from gscompile.schedules.llvm.costs import both, chunk_count, grouped, pays, row
 from gscompile.schedules.llvm.index_scan import IndexScan
 from gscompile.schedules.llvm.kernels import with_kernels
 from gscompile.schedules.llvm.numbers import (
-    APART_BYTES,
     CHUNKED_ELEMENTS,
     MAX_PARTIALS,
     MIN_PARTIALS,
@@ -212,18 +211,11 @@ def has_one_owner(ctx: Context) -> bool:
 def _chunked(nest: ScatterNest, ctx: Context, stream: _Stream, count: Dim) -> Stmt:
     def statement(chunks: Expr) -> Stmt:
         acc = nest.op.accumulator(nest.dtype)
-        partials = ctx.workspace(f"{nest.name}_partials", (count, *_apart(nest.shape, acc.itemsize)), acc)
+        partials = ctx.workspace(f"{nest.name}_partials", (count, *nest.shape), acc)
         return _Chunks(nest, ctx, stream, count, chunks, acc, partials).statement()
 
     # hidden: code that cannot be reached for the sizes that are known, TVM simplifies until it divides by zero
     return T.kept(["chunks"], [T.hidden(T.maximum(ctx.sizes(count), T.const(1)))], lambda names: statement(*names))
-
-
-def _apart(shape: Shape, itemsize: int) -> Shape:
-    """Extents of an accumulator with room after it, so that it has no cache lines in common with the next one."""
-    rows, *row = shape or (1,)
-    row_bytes = dim_max(product(row), 1) * itemsize
-    return (rows + (row_bytes + (APART_BYTES - 1)) // row_bytes, *row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,9 +216,7 @@ def in_place(f: Facts, target: Target, deep: Dim, slab: Dim, threads: Dim) -> Di
     sizes, waits = levels(target), TIMES["in place"]["waits"]
     point, reached = ps("in place", "point"), f.table_bytes
     streamed: Dim = 0
-    if (
-        slab != f.table_bytes and target.vector_bytes <= AVX2_BYTES
-    ):  # with AVX-512, which gathers, slabs were not measured
+    if slab != f.table_bytes and target.vector_bytes <= AVX2_BYTES:  # not measured with AVX-512, which gathers
         point, streamed, reached = point + UNGATHERED_PS, (f.table_bytes - slab) * STREAMED_BYTE_PS, slab
     first = unwaited(deep)
     wait = _steps(reached, sizes[first:], waits[first:]) * dim_min(deep * f.row_bytes, LINE_BYTES) // LINE_BYTES

@@ -20,9 +20,6 @@ from gscompile.schedules.rule import Target
 LINE_BYTES = 64
 """Bytes of a cache line: x86-64's and nearly all of arm64's.  Where lines are longer, some prefetches are redundant."""
 
-APART_BYTES = 2 * LINE_BYTES
-"""Bytes between what two threads write, so that neither takes a line from the other: some CPUs fetch lines in pairs."""
-
 L1_BYTES = 32 << 10
 """Bytes of a core's L1 data cache."""
 
