@@ -34,7 +34,6 @@ from gscompile.schedules.llvm.numbers import (
     POINTS_PER_PARTIAL_CELL,
     RUN_SAMPLES,
     STREAMED_BYTES,
-    WIDE_AXIS,
 )
 from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.ranges import Share, few_units, over_box
@@ -109,7 +108,7 @@ def _unless_sorted(s: RowScatter, worth: Condition, body: Callable[[Condition], 
     sorted: in chunks 1.39 ms, by an index scan 1.08.  Of few rows threads would write to the same cache lines all the time, where
     one thread's end and the next one's begin: 19,232 of 37 float64 into two 0.33 ms, by one thread 0.14.
     """
-    several = pays(s.ctx, (s.rows, WIDE_AXIS))
+    several = pays(s.ctx, (1 - few_units(s.rows), 1))
     if several is False:
         return body(worth)
     zero, last, half = T.const(0), s.ctx.sizes(s.points) - 1, T.quotient(s.ctx.sizes(s.rows), T.const(2))

@@ -196,6 +196,9 @@ of 4,096 rows: 7.4 -> 3.1 ms; all 256 lines of a row at once: 9.2.  40,000 rows,
 141 doubles (41) 2.3 -> 1.7, 15 (75) 2.5 -> 2.3; 20,000 rows, 60 of 1,000 floats (66) 5.4 -> 4.4; 130 of 4,096 (126) 2.2 -> 2.5.
 """
 
+NEAR_PICKS = 4
+"""Of a row that is picked from, the part, one so-many-th, that picks may span without other lines of it being prefetched."""
+
 SHORT_PICKED_LINES = 20
 """Lines of a row up to which what is picked is prefetched by the indices of later rows, not lines of the next row.
 

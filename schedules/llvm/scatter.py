@@ -41,7 +41,7 @@ from gscompile.schedules.llvm.numbers import (
     UNITS_PER_CORE,
     WIDE_AXIS,
 )
-from gscompile.schedules.llvm.ranges import shared_range
+from gscompile.schedules.llvm.ranges import few_units, shared_range
 from gscompile.schedules.llvm.row_runs import RowRun, in_runs
 from gscompile.schedules.llvm.staged import combined
 from gscompile.schedules.loops import assumed, box, storage
@@ -111,7 +111,7 @@ def few_owned_rows(nest: ScatterNest, ctx: Context, axis: int) -> Condition:
     if not isinstance(nest.op.addressing.map.sources[axis], Indexed):
         return False
     row_bytes = product(nest.shape[axis + 1 :]) * nest.dtype.itemsize
-    return pays(ctx, (WIDE_AXIS - 1 - nest.shape[axis], 0), (OWNED_ROW_BYTES - row_bytes, 0))
+    return pays(ctx, (few_units(nest.shape[axis]), 1), (OWNED_ROW_BYTES - row_bytes, 0))
 
 
 def in_pieces(nest: ScatterNest, ctx: Context, axis: int, totals: Totals) -> Decision:
