@@ -225,7 +225,11 @@ PICKED_PART = 32768
 """Elements picked from a row that are a unit of parallel work, where rows are few."""
 
 PACKED_COLUMNS = (32, 16)
-"""Columns of a packed block: the first of which a block fits :func:`packed_bytes`."""
+"""Columns of a packed block: the first of which a block fits :func:`packed_bytes`; of symbolic rows a call finds out.
+
+On a Zen 3, 32 / 16 columns, ms: 2,048 of 2,048 rows of 1,024 float32 3.1 / 4.1, 1,000 of 3,000 int8 2.4 / 3.3, 20 of 200,000
+float32 5.9 / 7.5.  4,096 rows of 1,024, of which 32 do not fit, 8.5 by 16, in place 22 to 31.
+"""
 
 INDEX_PREFETCH_DISTANCE = NUMBERS["INDEX_PREFETCH_DISTANCE"]
 """Rows of indices between prefetching one and picking by it: index and result are strided by whole pages.

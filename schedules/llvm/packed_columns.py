@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, ceildiv, product
 from gscompile.ir.nests import MapNest, Nest
 from gscompile.ir.tir import Buffer, Expr, Stmt
-from gscompile.schedules.decisions import first_of
+from gscompile.schedules.decisions import Condition, first_of
 from gscompile.schedules.llvm.cells import map_share, with_check
 from gscompile.schedules.llvm.check import Flag
 from gscompile.schedules.llvm.choices import INDICES_AHEAD, PACKED_TOGETHER
@@ -56,21 +57,32 @@ class PackedColumns:
         deep = shape[axis]
         most: int = ctx.choose(PACKED_TOGETHER)
         widths = [most, *(b for b in PACKED_COLUMNS if b < most)]
-        fitting = [b for b in widths if not isinstance(deep, int) or deep * b * itemsize <= near]
+        if isinstance(wide := nest.shape[-1], int):
+            widths = [b for b in widths if b < 2 * wide] or widths[-1:]
+        fitting = widths if not isinstance(deep, int) else [b for b in widths if deep * b * itemsize <= near][:1]
         if not fitting:
             return None
-        columns = _PackedColumns(nest, ctx, axis, fitting[0], source, T.dtype_of(found.load))
-        worth = pays(ctx, (near - deep * (columns.block * itemsize), 0))
+        blocks = [_PackedColumns(nest, ctx, axis, b, source, T.dtype_of(found.load)) for b in fitting]
+        worth: Condition = True
         if not (self.always or ctx.forced(self.name)):
-            cells, slab, blocks = product(shape), product(shape[axis:]) * itemsize, product(columns.blocks)
+            cells, slab = product(shape), product(shape[axis:]) * itemsize
             facts = Facts(product(nest.shape), itemsize, cells * itemsize, nest.dtype.name)
-            decision = picked_from_columns(ctx, nest.name, facts, deep, slab, cells, blocks)
-            worth = both(worth, ctx.least(decision, "packed"))
+            decision = picked_from_columns(ctx, nest.name, facts, deep, slab, cells, product(blocks[0].blocks))
+            worth = ctx.least(decision, "packed")
         if worth is False:
             return None
-        packed = (worth, lambda: with_kernels(always_shared(ctx, product(columns.blocks), columns.share)))
-        plain = (True, lambda: over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest)))
-        return with_check(nest, first_of([packed, plain]))
+
+        def packed(columns: _PackedColumns, worth: Condition) -> tuple[Condition, Callable[[], Stmt]]:
+            fits = pays(ctx, (near - deep * (columns.block * itemsize), 0))
+            return both(fits, worth), lambda: with_kernels(always_shared(ctx, product(columns.blocks), columns.share))
+
+        def ways(worth: Condition) -> Stmt:
+            plain = (True, lambda: over_box(ctx, nest.shape, nest.cost, lambda: map_share(nest)))
+            return first_of([*(packed(columns, worth) for columns in blocks), plain])
+
+        if worth is True:
+            return with_check(nest, ways(True))
+        return with_check(nest, T.kept(["packs"], [T.cast("int64", worth)], lambda known: ways(known[0] > 0)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,31 @@ def test_elements_of_rows(rows: int, width: int, picks: int, bounds: str, symbol
 
 
 @pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("picks", [90, 1030])
+def test_near_elements_of_rows(picks: int, bounds: str, symbolic: bool) -> None:
+    """All in a quarter of a row, in some rows or in all: no other lines are prefetched, which changes no result."""
+    x, rng = numbers((60, 2000), "float32"), np.random.default_rng(picks)
+    near, last, all_of_it = (1500, 1700), (1999, 2000), (0, 2000)
+    for first, others in ((near, near), (last, last), (near, all_of_it), (all_of_it, near)):
+        i = np.concatenate([rng.integers(*span, (30, picks)) for span in (first, others)])
+        if bounds != "raise":
+            i[7, ::5], i[50, 1::5] = (2**63 - 1, -1) if bounds != "trust" else (1999, 0)
+        b = gs.Builder()
+        d, index = inputs(b, [x, i], symbolic)
+        b.output(b.gather(d, index, 1, bounds=bounds, **({"fill": -3} if bounds == "fill" else {})))
+        at, ok = resolved(i, 2000, bounds)
+        run(b, "picked-rows", [x, i], np.where(ok, np.take_along_axis(x, at, 1), np.float32(-3)))
+
+
+def test_where_elements_lie_is_looked_at_only_where_rows_are_prefetched() -> None:
+    for shape, looks in (((20_000, 2000), True), ((300, 2000), False)):
+        b = gs.Builder()
+        b.output(b.take(b.input("x", shape, "float32"), b.input("i", (600,), "int64"), 1))
+        assert ("span" in b.build(CPU).source("tir")) == looks
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
 @pytest.mark.parametrize("ones", [1, 2])
 def test_elements_of_rows_before_axes_of_extent_1(ones: int, symbolic: bool) -> None:
     """These change nothing of where elements lie."""
