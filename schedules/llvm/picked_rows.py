@@ -124,32 +124,41 @@ class _PickedRows:
         known = [x if (value := T.constant_value(x)) is None else T.const(value) for x in asked]
         return T.kept(["far", "ahead", "lines"], known, answered)
 
-    def sampled(self, lo: Expr, hi: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
+    def picked(self, c: list[Expr], k: Expr) -> tuple[Buffer, list[Expr]] | None:
+        """What is picked from, and where, for pick ``k`` of a row; None where that cannot be told beforehand."""
+        last = [T.const(0)] * self.ones
+        table, _ = self.nest.loads([*c, T.const(0), *last])[self.number]
+        reads = T.reads(self.nest.safe([*c, k, *last]))
+        return next(((buf, at) for _, buf, at in reads if buf.same_as(table)), None)
+
+    def unless_near(self, lo: Expr, hi: Expr, body: Callable[[Expr], Stmt]) -> Stmt:
         """``body(lines)``: no lines where :data:`RUN_SAMPLES` picks of a row are near each other: most lines are not needed.
 
-        The same 574 times of each of 14,322 rows of 2,918 int32: 5.4 ms, so 2.9.
+        The same 574 times of each of 14,322 rows of 2,918 int32: 5.4 ms, so 2.8.
         """
-        picks, parts, last = self.ctx.sizes(self.picks), self.ctx.sizes(self.parts), [T.const(0)] * self.ones
+        c = unravel(T.quotient(lo, self.ctx.sizes(self.parts)), self.outer, self.ctx.sizes)
+        found = self.picked(c, T.const(0))
+        if T.constant_value(self.lines) == 0 or found is None:
+            return body(self.lines)
         zero, one, span = T.const(0), T.const(1), T.buffer("span", [2], "int64", align=8)
-        c = unravel(T.quotient(lo, parts), self.outer, self.ctx.sizes)
-        table, _ = self.nest.loads([*c, zero, *last])[self.number]
-        step = T.quotient(picks, T.const(RUN_SAMPLES))
+        columns = wide(T.extents(found[0]), found[0])[-1]
+        step = T.quotient(self.ctx.sizes(self.picks), T.const(RUN_SAMPLES))
 
-        def note(found: list[Expr]) -> Stmt:
-            least, most = T.minimum(T.load(span, zero), found[0]), T.maximum(T.load(span, one), found[0])
+        def note(column: list[Expr]) -> Stmt:
+            least, most = T.minimum(T.load(span, zero), column[0]), T.maximum(T.load(span, one), column[0])
             return T.seq(T.store(span, [zero], least), T.store(span, [one], most))
 
         def look(k: Expr) -> Stmt:
-            reads = T.reads(self.nest.safe([*c, k * step, *last]))
-            at = next(wide(at, buf) for _, buf, at in reads if buf.same_as(table))
-            return T.kept("column", [at[-1]], note)
+            pick = self.picked(c, k * step)
+            assert pick is not None, "as of the first"
+            return T.kept("column", wide(pick[1], pick[0])[-1:], note)
 
-        columns = wide(T.extents(table), table)[-1]
         looks = T.for_(T.const(RUN_SAMPLES), look, "k", one_copy=True)
         some = T.all_of([step > 0, lo < hi, self.lines > 0])
         near = T.all_of([some, (T.load(span, one) - T.load(span, zero)) * NEAR_PICKS <= columns])
         begin = T.seq(T.store(span, [zero], columns), T.store(span, [one], zero))
-        return T.seq(T.allocate(span), begin, T.if_(some, looks), body(T.select(near, zero, self.lines)))
+        lines = T.kept("lines", [T.select(near, zero, self.lines)], lambda known: body(known[0]))
+        return T.seq(T.allocate(span), begin, T.if_(some, looks), lines)
 
     def listed_or_in_blocks(self, lo: Expr, hi: Expr) -> Stmt:
         """As :meth:`share`."""
@@ -165,11 +174,7 @@ class _PickedRows:
 
     def in_blocks(self, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)``, a row at a time."""
-
-        def sampled(lines: Expr) -> Stmt:
-            return T.kept("lines", [lines], lambda known: replace(self, lines=known[0]).blocks(lo, hi))
-
-        return self.blocks(lo, hi) if T.constant_value(self.lines) == 0 else self.sampled(lo, hi, sampled)
+        return self.unless_near(lo, hi, lambda lines: replace(self, lines=lines).blocks(lo, hi))
 
     def blocks(self, lo: Expr, hi: Expr) -> Stmt:
         """The units ``[lo, hi)`` in blocks of picks of a row."""
@@ -206,17 +211,16 @@ class _PickedRows:
         """``loop(ahead)`` over rows up to ``end``: ``ahead(r)`` prefetches elements of one so many picks later."""
         if T.constant_value(self.ahead) == 0:
             return loop(lambda r: None)
-        picks, last = self.ctx.sizes(self.picks), [T.const(0)] * self.ones
+        picks = self.ctx.sizes(self.picks)
         rows = T.maximum(T.quotient(T.const(PICKS_AHEAD), T.maximum(picks, T.const(1))), T.const(1))
 
         def ahead(r: Expr, rows: Expr, step: Expr) -> Stmt:
             later = unravel(T.minimum(r + rows, end - 1), self.outer, self.ctx.sizes)
-            table, _ = self.nest.loads([*later, T.const(0), *last])[self.number]
 
             def pick(c: list[Expr]) -> Stmt:
                 def element(j: Expr) -> Stmt:
-                    found = [at for _, buf, at in T.reads(self.nest.safe([*c, j * step, *last])) if buf.same_as(table)]
-                    return T.seq(*(prefetch_row(T.address_of(table, *at), T.const(1)) for at in found[:1]))
+                    found = self.picked(c, j * step)
+                    return T.seq() if found is None else prefetch_row(T.address_of(found[0], *found[1]), T.const(1))
 
                 return T.for_(T.quotient(picks, step), element, "ahead", one_copy=True)
 
