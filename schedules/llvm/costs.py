@@ -42,6 +42,7 @@ from gscompile.schedules.llvm.numbers import (
     MIN_SORTING_CORES,
     MOST_WAYS,
     MOVED_BYTE_PS,
+    NARROW_FLOAT_PS,
     OPERATION_PS,
     PARALLEL_POINTS,
     POINTS_PER_CELL,
@@ -187,7 +188,7 @@ def chunked(f: Facts, target: Target, chunks: Dim, threads: Dim) -> Dim:
 
 def whole(f: Facts, target: Target, cells: Dim) -> Dim:
     """One thread makes all of an output, element by element."""
-    return in_order(f, target, 1) + cells * CELL_PS
+    return in_order(f, target, 1) + f.points * _narrow_float(f) + cells * CELL_PS
 
 
 def in_slabs(f: Facts, target: Target, cells: Dim, run_bytes: Dim, threads: Dim) -> Dim:
@@ -197,8 +198,13 @@ def in_slabs(f: Facts, target: Target, cells: Dim, run_bytes: Dim, threads: Dim)
     """
     shared = SLAB_END_PS * threads // dim_max(run_bytes, 1)
     moved = f.table_bytes * MOVED_BYTE_PS
-    points = f.points * (per_point("in order", f, target) + shared)
+    points = f.points * (per_point("in order", f, target) + _narrow_float(f) + shared)
     return (points + cells * CELL_PS) // threads + moved + _launch(1)
+
+
+def _narrow_float(f: Facts) -> int:
+    """To convert and round a float of 16 bits, which is combined as one of 32."""
+    return NARROW_FLOAT_PS if f.dtype in ("float16", "bfloat16") else 0
 
 
 def _accumulators(way: str, f: Facts, chunks: Dim, threads: Dim) -> Dim:

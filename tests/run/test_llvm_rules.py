@@ -453,6 +453,25 @@ def test_elements_in_order_on_a_cpu_whose_gathers_are_slow(shape: tuple[int, ...
                 some[-1] = 0
 
 
+def test_axis_of_two_starts_is_no_condition() -> None:
+    """LLVM, which would compute a condition of two starts, does not know how many there are: where one is found, and tested."""
+
+    def marks(extent: int) -> int:
+        b = gs.Builder("net")
+        b.output(b.gather(b.input("x", (30, 7, extent), "int8"), b.input("i", (30, 7, 27), "int64"), 2))
+        m = b.build("llvm")
+        rng = np.random.default_rng(extent)
+        x, i = rng.integers(-100, 100, (30, 7, extent), "int8"), rng.integers(-extent, extent, (30, 7, 27))
+        np.testing.assert_array_equal(m(x, i), np.take_along_axis(x, i, 2))
+        for bad in (extent, -extent - 1, 2**63 - 1, -(2**63)):
+            i[3, 2, 26] = bad
+            with pytest.raises(IndexError):
+                m(x, i)
+        return m.source("tir").count(str(T.OPAQUE_MARK.value))
+
+    assert marks(2) > marks(3)
+
+
 @pytest.mark.parametrize("picks", [3, 4, 7, 8, 13])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_elements_of_short_rows_on_a_cpu_whose_gathers_are_slow(picks: int, dtype: str) -> None:

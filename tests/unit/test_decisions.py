@@ -121,6 +121,15 @@ def test_explain_packed_columns_of_slabs(rows: int, cpu: str, way: str) -> None:
     assert f"least: {way}" in b.build({"kind": "llvm", "mcpu": cpu}).explain()
 
 
+@pytest.mark.parametrize(("dtype", "way"), [("float32", "one thread"), ("float16", "slabs"), ("bfloat16", "slabs")])
+def test_explain_slabs(dtype: str, way: str) -> None:
+    """What is combined has more to share out where it is also converted and rounded."""
+    b = gs.Builder("slabs")
+    base, src = b.input("x", (131, 16, 28), dtype), b.input("s", (153, 16, 28), dtype)
+    b.output(b.scatter(base, b.input("i", (153, 16, 28), "int64"), src, 0, reduction="max"))
+    assert f"least: {way}" in b.build({"kind": "llvm", "mcpu": "znver3", "num-cores": 2}).explain()
+
+
 def test_explain_symbolic_sizes() -> None:
     m = scatter("n", "m")
     assert "chosen at each call" in m.explain() and "least: " not in m.explain()
