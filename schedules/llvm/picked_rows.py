@@ -136,9 +136,10 @@ class _PickedRows:
 
         The same 574 times of each of 14,322 rows of 2,918 int32: 5.4 ms, so 2.8.
         """
+        if T.constant_value(self.lines) == 0:
+            return body(self.lines)
         c = unravel(T.quotient(lo, self.ctx.sizes(self.parts)), self.outer, self.ctx.sizes)
-        found = self.picked(c, T.const(0))
-        if T.constant_value(self.lines) == 0 or found is None:
+        if (found := self.picked(c, T.const(0))) is None:
             return body(self.lines)
         zero, one, span = T.const(0), T.const(1), T.buffer("span", [2], "int64", align=8)
         columns = wide(T.extents(found[0]), found[0])[-1]
