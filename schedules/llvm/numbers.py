@@ -337,6 +337,15 @@ float32 7.9 -> 6.4; into 1,000: 6.7 -> 3.1, 5.8 -> 3.4, 6.9 -> 5.0, 9 -> 11.  Th
 RUN_SAMPLES = 16
 """Points that are looked at to find out whether neighbours are alike, or points are sorted."""
 
+MANY_POINTS = 1 << 20
+"""Points from which :data:`MANY_SAMPLES` times as many are looked at, to find out whether neighbours are alike.
+
+Of five in a cell, each 16 looked at say one time in six that runs pay, where they take twice as long; 64 do one time in 100.
+"""
+
+MANY_SAMPLES = 4
+"""See :data:`MANY_POINTS`."""
+
 SAMPLED_POINTS = 4096
 """Points from which a sample costs little beside them, where a loop over points has no other use for one: 50 ns."""
 
@@ -344,11 +353,9 @@ LEAST_RUNS = 15
 """How many of these must be, for runs to pay: where a run ends, a branch is mispredicted.
 
 Sorted single elements, plain / in runs, ns per point: two floats in a cell 1.1 / 3.8, six 1.1 / 2.0, ten 1.2 / 1.6, thirty 1.5 /
-1.2; of int64, float16 and int8 alike.
+1.2; of int64, float16 and int8 alike.  Of 6 million points two 2.9 / 4.1, six 3.2 / 2.3, thirty 3.6 / 2.8; on a Zen 3, of 8
+million, five 1.8 / 3.6, eight 2.0 / 2.8, twelve 2.2 / 2.3, thirty 2.7 / 1.8.
 """
-
-LEAST_LARGE_RUNS = 12
-"""The same where what the points bring comes from memory: 6 million, two in a cell 2.9 / 4.1, six 3.2 / 2.3, thirty 3.6 / 2.8."""
 
 RARE_POINTS = 32
 """See :data:`NARROW_RARE_POINTS`."""
@@ -362,9 +369,6 @@ Points along the first axis of matrices of 516 columns, 50, 152, 500, 1,000 and 
 a branch / without: of int32 3.0 / 3.1, 3.6 / 3.7, 4.4 / 4.5, 8.8 / 7.9, 10.5 / 8.2; of int8 2.0 / 2.1, 3.0 / 2.8, 3.8 / 2.4,
 6.0 / 4.0, 6.6 / 3.8.
 """
-
-LARGE_BYTES = 32 << 20
-"""Bytes of indices and src from which that is so."""
 
 COMPONENT_PS = 1300
 """Picoseconds of another component of an index vector: 1.6 million points of four 10.9 ms by one thread, 7.7 by two."""

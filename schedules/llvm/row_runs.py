@@ -14,7 +14,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import Shape, product
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.llvm.numbers import RUN_SAMPLES
+from gscompile.schedules.llvm.numbers import LEAST_RUNS, MANY_POINTS, MANY_SAMPLES, RUN_SAMPLES
 from gscompile.schedules.loops import nested, ravel
 from gscompile.schedules.rule import Context
 
@@ -25,11 +25,12 @@ Combining: TypeAlias = Callable[[Expr, list[Expr]], Expr]
 def in_runs(
     length: Expr,
     alike: Callable[[Expr, Stmt], Stmt],
-    least: Expr,
     body: Callable[[Expr], Stmt],
     some: Expr | None = None,
 ) -> Stmt:
-    """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, ``least`` and more have their successor's row.
+    """``body(runs)``: whether of :data:`RUN_SAMPLES` points, evenly spread, nearly all have their successor's row.
+
+    Of many points :data:`MANY_SAMPLES` times as many are looked at, and as large a part of them must have it.
 
     Args:
         length: how many points there are.
@@ -37,9 +38,18 @@ def in_runs(
         some: what must hold for any point to be looked at.
     """
     zero, equal = T.const(0), T.buffer("equal", [1], "int64", align=8)
-    step = T.quotient(length, T.const(RUN_SAMPLES + 1))
+
+    def of(number: Callable[[int], Expr]) -> Expr:
+        """A number that depends on how many times as many points are looked at."""
+        n = T.constant_value(length)
+        if n is not None:
+            return number(MANY_SAMPLES if n >= MANY_POINTS else 1)
+        return T.select(length >= MANY_POINTS, number(MANY_SAMPLES), number(1))
+
+    step = of(lambda times: T.quotient(length, T.const(times * RUN_SAMPLES + 1)))
+    samples, least = of(lambda times: T.const(times * RUN_SAMPLES)), of(lambda times: T.const(times * LEAST_RUNS))
     count = T.store(equal, [zero], T.load(equal, zero) + 1)
-    looks = T.for_(T.const(RUN_SAMPLES), lambda k: alike(k * step, count), "k", one_copy=True)
+    looks = T.for_(samples, lambda k: alike(k * step, count), "k", one_copy=True)
     enough = T.all_of([step > 0, some])
     return T.seq(
         T.allocate(equal), T.store(equal, [zero], zero), T.if_(enough, looks), body(T.load(equal, zero) >= least)

@@ -31,9 +31,6 @@ from gscompile.schedules.llvm.choices import ALONE_AHEAD, RUNS
 from gscompile.schedules.llvm.kernels import prefetch_row
 from gscompile.schedules.llvm.numbers import (
     AVX2_BYTES,
-    LARGE_BYTES,
-    LEAST_LARGE_RUNS,
-    LEAST_RUNS,
     LISTED_POINTS,
     LONG_ROW_BYTES,
     POINT_BLOCK,
@@ -161,11 +158,6 @@ class RowTotals:
         return [s.rows * s.width * s.acc.itemsize, *picked]
 
     @property
-    def point_bytes(self) -> Dim:
-        """Bytes that a point brings: its indices and its row of src."""
-        return INDEX_BYTES * len(self.scatter.leading) + self.scatter.width * self.scatter.acc.itemsize
-
-    @property
     def one_by_one(self) -> bool:
         """Whether updates of single elements, if they are scattered, are better made one by one than resolved in vectors.
 
@@ -180,7 +172,7 @@ class RowTotals:
         target, itemsize = s.ctx.target, s.acc.itemsize
         far = far_bytes(target, waits=True)
         near = 4 * resident_bytes(target) if itemsize <= 2 else far
-        read = s.points * self.point_bytes
+        read = s.points * (INDEX_BYTES * len(s.leading) + s.width * itemsize)
         return near <= s.rows * itemsize < 2 * last_level_bytes(target) and isinstance(read, int) and read >= far
 
     @property
@@ -219,8 +211,7 @@ class RowTotals:
         def alike(p: Expr, then: Stmt) -> Stmt:
             return s.compared(p, p + 1, lambda rows: T.if_(rows[0] == rows[1], then))
 
-        large = points * self.point_bytes >= LARGE_BYTES
-        return in_runs(points, alike, T.select(large, T.const(LEAST_LARGE_RUNS), T.const(LEAST_RUNS)), body)
+        return in_runs(points, alike, body)
 
     def scattered(self, first: Expr, last: Expr, body: Callable[[Condition], Stmt], far: Condition) -> Stmt:
         """``body(condition)``: whether some points go, or read, far from where their successor does; see :func:`scattered`.

@@ -33,7 +33,6 @@ from gscompile.schedules.llvm.kernels import prefetch_row, with_kernels
 from gscompile.schedules.llvm.last_axis import LastAxis
 from gscompile.schedules.llvm.numbers import (
     COPIED_BYTES,
-    LEAST_RUNS,
     MIN_SCANNING_THREADS,
     OWNED_ROW_BYTES,
     RUN_SAMPLES,
@@ -289,7 +288,7 @@ class Slab:
 
             return T.kept("place", [*here, *there], compared)
 
-        return in_runs(sizes(length), alike, T.const(LEAST_RUNS), body, T.all_of(some))
+        return in_runs(sizes(length), alike, body, T.all_of(some))
 
     @property
     def single(self) -> bool:
