@@ -37,13 +37,12 @@ def in_runs(
         alike: (the place of a point, a statement) -> the statement where it and its successor have the same row.
         some: what must hold for any point to be looked at.
     """
-    zero, equal = T.const(0), T.buffer("equal", [1], "int64", align=8)
+    zero, equal, known = T.const(0), T.buffer("equal", [1], "int64", align=8), T.constant_value(length)
 
     def of(number: Callable[[int], Expr]) -> Expr:
         """A number that depends on how many times as many points are looked at."""
-        n = T.constant_value(length)
-        if n is not None:
-            return number(MANY_SAMPLES if n >= MANY_POINTS else 1)
+        if known is not None:
+            return number(MANY_SAMPLES if known >= MANY_POINTS else 1)
         return T.select(length >= MANY_POINTS, number(MANY_SAMPLES), number(1))
 
     step = of(lambda times: T.quotient(length, T.const(times * RUN_SAMPLES + 1)))
