@@ -5,6 +5,7 @@ from gscompile.schedules.cuda.check import Check
 from gscompile.schedules.cuda.copies import Copies
 from gscompile.schedules.cuda.elements import Elements
 from gscompile.schedules.cuda.last_writer import LastWriter
+from gscompile.schedules.cuda.listed import Listed
 from gscompile.schedules.cuda.map import Cells
 from gscompile.schedules.cuda.ordered import Ordered
 from gscompile.schedules.cuda.privatised import Privatised
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     Segments(),
     Direct(),
     LastWriter(),
+    Listed(),
     Ordered(),
     SortedElements(),
     SortedRows(),

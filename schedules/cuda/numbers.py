@@ -65,6 +65,25 @@ ORDERED_THREADS = 16384
 ORDERED_RANGES = 64
 """Ranges of an indexed axis, where the number of columns is known at run time only."""
 
+ORDERED_POINTS = 256
+"""Points up to which each of these threads looks at all, rather than that they are listed first, by five launches more."""
+
+LIST_THREADS = 1024
+"""Threads of a block that takes places for as many lists: the more, the fewer atomics of the one number that they share."""
+
+LIST_UNITS = 32
+"""Units of a row that such a block takes at most, where a list is long: 512 bytes."""
+
+LIST_POINTS = 8
+"""Points that follow each other which a thread of such a block looks at at once, for a long list."""
+
+LONG_LIST = 1024
+"""Points of a list up to which each of them looks at the list for its place in it, at least."""
+
+LIST_STEPS = 4
+"""Times as many points of a list that a thread has underway while it has as many: a list's points are folded one after the other,
+and memory takes as long as 100 additions."""
+
 SEGMENT_THREADS = 1024
 """Threads of a block that takes the segments that begin among so many points; half of it for values of 8 bytes."""
 

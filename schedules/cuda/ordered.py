@@ -23,17 +23,18 @@ from gscompile.schedules.loops import assumed, nested, storage
 from gscompile.schedules.rule import Checked, Context
 
 
+def in_order(nest: ScatterNest, ctx: Context) -> bool:
+    """Whether points must be taken in row-major order; integers give the same in any."""
+    return nest.op.reduction.ordered or (nest.dtype.is_float and (ctx.deterministic or nest.op.deterministic))
+
+
 class Ordered:
     """A thread owns one position on every shared axis and on every window, and a range on one indexed axis."""
 
     name = "ordered"
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
-        if not isinstance(nest, ScatterNest):
-            return None
-        # integers give the same in any order
-        needed = nest.dtype.is_float and (ctx.deterministic or nest.op.deterministic)
-        if not needed and not nest.op.reduction.ordered:
+        if not isinstance(nest, ScatterNest) or not in_order(nest, ctx):
             return None
         owned = Owned.whole() if nest.op.overlapping else Owned.of(nest)
         return checked(nest, _Ordered.of(nest, guarded(ctx, nest), owned).statement())

@@ -30,10 +30,36 @@ if TYPE_CHECKING:
 
 def telling_axes(nest: ScatterNest) -> list[Place]:
     """The axes of the points tensor that tell apart the points that hit the same cell."""
-    m = nest.op.addressing.map
-    known = {("index", s.axis) for s in m.sources if isinstance(s, Shared)}
-    known |= {("window", s.window) for s in m.sources if isinstance(s, Window)}
-    return [place for place in m.layout if place not in known]
+    known = known_by_cell(nest)
+    return [place for place in nest.op.addressing.map.layout if place not in known]
+
+
+def known_by_cell(nest: ScatterNest) -> dict[Place, int]:
+    """The other axes of the points tensor, with the axis of the output that has a point's coordinate there."""
+    known: dict[Place, int] = {}
+    for a, s in enumerate(nest.op.addressing.map.sources):
+        if isinstance(s, Shared):
+            known["index", s.axis] = a
+        elif isinstance(s, Window):
+            known["window", s.window] = a
+    return known
+
+
+def number_of(nest: ScatterNest, ctx: Context, p: Point, dtype: str) -> Expr:
+    """A point's number among those that may hit the same cell."""
+    coords: dict[Place, Expr] = {("index", j): c for j, c in zip(nest.op.addressing.map.grid_axes, p.grid, strict=True)}
+    coords |= {("window", w): c for w, c in enumerate(p.window)}
+    axes = telling_axes(nest)
+    return T.cast(dtype, ravel([coords[a] for a in axes], extents(nest, axes), ctx.sizes))
+
+
+def position_of(nest: ScatterNest, ctx: Context, number: Expr, cell: list[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """The grid and window position of the point with that number that hits a cell."""
+    axes = telling_axes(nest)
+    coords = dict(zip(axes, coordinates(ctx, number, extents(nest, axes)), strict=True))
+    coords |= {place: cell[a] for place, a in known_by_cell(nest).items()}
+    grid = [coords["index", j] for j in nest.op.addressing.map.grid_axes]
+    return grid, [coords["window", w] for w in range(len(nest.window))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +118,7 @@ class Owners:
 
     def number(self, p: Point) -> Expr:
         """A point's number."""
-        coords: dict[Place, Expr] = {("index", j): c for j, c in zip(self.grid_axes, p.grid, strict=True)}
-        coords |= {("window", w): c for w, c in enumerate(p.window)}
-        axes = telling_axes(self.nest)
-        return T.cast(self.dtype, ravel([coords[a] for a in axes], extents(self.nest, axes), self.ctx.sizes))
+        return number_of(self.nest, self.ctx, p, self.dtype)
 
     def owns(self, p: Point) -> Expr:
         """Whether a point is an owner."""
@@ -107,21 +130,7 @@ class Owners:
 
     def value(self, cell: list[Expr]) -> Expr:
         """What the owner of a cell brings, if it has one."""
-        nest, axes = self.nest, telling_axes(self.nest)
-        number = T.load(self.owner, *self.place(cell))
-        coords = dict(zip(axes, coordinates(self.ctx, number, extents(nest, axes)), strict=True))
-        for c, s in zip(cell, nest.op.addressing.map.sources, strict=True):
-            if isinstance(s, Shared):
-                coords["index", s.axis] = c
-            elif isinstance(s, Window):
-                coords["window", s.window] = c
-        return nest.src(
-            [coords["index", j] for j in self.grid_axes], [coords["window", w] for w in range(len(nest.window))]
-        )
-
-    @property
-    def grid_axes(self) -> tuple[int, ...]:
-        return self.nest.op.addressing.map.grid_axes
+        return self.nest.src(*position_of(self.nest, self.ctx, T.load(self.owner, *self.place(cell)), cell))
 
 
 def slices(nest: ScatterNest) -> Shape:

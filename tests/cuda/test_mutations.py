@@ -24,6 +24,7 @@ N, K, F = 251, 450, 8
 SECONDS = 5  # a kernel that takes longer waits for what never comes
 SEGMENTED = 5300  # two steps find the end of the last segment, and blocks share it
 RUNS = 2600
+LISTED = 9000  # more than a block looks at at once
 LONG = 1281  # the last one is alone in its stretch of 128
 
 
@@ -77,6 +78,12 @@ def long_runs(b: gs.Builder) -> gs.Value:
     return b.segment_reduce(b.input("x", (RUNS, 3), "float32"), b.input("o", (N + 1,), "int64"))
 
 
+def listed(b: gs.Builder) -> gs.Value:
+    """Sums in order, of two long lists and many short ones, for which several blocks take places."""
+    x, i, v = b.input("x", (9 * N, F), "float32"), b.input("i", ("k",), "int64"), b.input("v", ("k", F), "float32")
+    return b.put(x, i, v, reduction="add", deterministic=True)
+
+
 def bags(b: gs.Builder) -> gs.Value:
     return b.sum(b.take(b.input("x", ("n", 64), "float32"), b.input("i", ("c", 50), "int64")), 1)
 
@@ -123,13 +130,14 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "segments": segments,
     "runs": runs,
     "long_runs": long_runs,
+    "listed": listed,
     "bags": bags,
 }
 
 
 def arrays(name: str, inputs: Any) -> dict[str, Any]:
     rng = np.random.default_rng(1)
-    sizes = {"k": LONG if name == "sorted_elements" else K, "n": N, "c": 5}
+    sizes = {"k": {"sorted_elements": LONG, "listed": LISTED}.get(name, K), "n": N, "c": 5}
     found = {}
     for a in inputs:
         shape = [sizes.get(str(n), n) for n in a.type.shape]
@@ -148,6 +156,10 @@ def arrays(name: str, inputs: Any) -> dict[str, Any]:
     if name == "long_runs":
         # more pieces than blocks that take them: six runs are shorter than a piece
         found["o"] = np.r_[0, np.cumsum([1100, *[100] * 6, *[1] * (N - 8)]), RUNS]
+    if name == "listed":
+        found["i"] = rng.integers(0, 9 * N, LISTED)
+        found["i"][rng.random(LISTED) < 0.6] = 7
+        found["i"][rng.random(LISTED) < 0.3] = 9
     if name == "sorted_elements":
         found["i"][:-1][rng.random(LONG - 1) < 0.2] = N  # dropped
         found["v"][-1] = 1

@@ -71,11 +71,18 @@ def _put(width: int | None, **options: Any) -> Callable[..., gs.Value]:
     return declare
 
 
+def _few(width: int, **options: Any) -> Callable[..., gs.Value]:
+    """Of few points."""
+    put = _put(width, **options)
+    return lambda b, dtype, reduction, bounds, n, k: put(b, dtype, reduction, bounds, n, 200)
+
+
 # rule -> reductions, dtypes, what declares it
 SCATTERS: dict[str, tuple[Sequence[str], Sequence[str], Callable[..., gs.Value]]] = {
     "direct": (("update", "add", "mean"), DTYPES, _put(8, unique=True)),
     "last-writer": (("update",), DTYPES, _put(8)),
-    "ordered": (("add", "mean", "mul"), ("float32", "float16", "float64"), _put(8, deterministic=True)),
+    "listed": (("add", "mean", "mul"), ("float32", "float16", "float64"), _put(8, deterministic=True)),
+    "ordered": (("add", "mean", "mul"), ("float32", "float16", "float64"), _few(8, deterministic=True)),
     "privatised": (("add", "max", "mean"), DTYPES, _put(None)),
     "atomics": (("add", "max", "mean", "sub", "mul"), DTYPES, _put(8)),
     "sorted-elements": (("add", "max", "mean", "mul"), DTYPES, _put(None, sorted=True)),

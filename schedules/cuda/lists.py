@@ -1,0 +1,341 @@
+"""The points of each slice of a scatter's output, in row-major order, as lists of their numbers.
+
+1. The points of each slice are counted: an atomic each, one for those of a warp that meet.
+2. Slices get places for their lists.  A block adds up the counts of as many slices as it has threads and takes these places by
+   one atomic: where a list lies depends on the order of blocks, what it holds does not.
+3. Each point puts its number into its list, in whatever order.
+4. Each point looks how many numbers of its list are smaller, and so where it belongs.
+5. Lists that are too long for that are made by a block each, which looks at all points in order.  Long are those of which a point
+   would look at more numbers than a thread of that block.
+
+Bytes of memory, with numbers of 4 bytes: for each point 3 times its index, two atomics and 12 of lists; for each slice 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gscompile.ir import tir as T
+from gscompile.ir.dims import Dim, product
+from gscompile.ir.index_map import Place
+from gscompile.ir.ops.reductions import REDUCTIONS
+from gscompile.ir.ops.scattering import ScatterNest
+from gscompile.ir.tir import Buffer, Expr, Stmt
+from gscompile.ir.types import DTYPES
+from gscompile.schedules.cuda.fills import filled
+from gscompile.schedules.cuda.groups import WARP
+from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, over
+from gscompile.schedules.cuda.matched import combined
+from gscompile.schedules.cuda.numbers import LIST_POINTS, LIST_THREADS, LONG_LIST
+from gscompile.schedules.cuda.owners import known_by_cell, number_of, slices, telling_axes
+from gscompile.schedules.cuda.points import Point, extents, point_at, slice_axes, taken
+from gscompile.schedules.loops import ravel, storage
+from gscompile.schedules.rule import Context
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ZERO = T.const(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The points of each slice, in order.
+
+    Attributes:
+        counts: how many points each slice has; then how many places are taken, and how many slices have long lists.
+        long: these slices.
+        places: where the list of each slice begins; where it ends, once points have put their numbers into it.
+        unordered, ordered: all lists.
+    """
+
+    nest: ScatterNest
+    ctx: Context
+    counts: Buffer
+    places: Buffer
+    long: Buffer
+    unordered: Buffer
+    ordered: Buffer
+
+    @classmethod
+    def of(cls, nest: ScatterNest, ctx: Context) -> Self:
+        points, cells = product(extents(nest, slice_axes(nest))), product(slices(nest))
+        dtype = DTYPES["int32" if isinstance(points, int) and points <= MOST_NARROW else "int64"]
+        sizes = {
+            "counts": cells + 2,
+            "places": cells,
+            "long": LIST_THREADS,
+            "unordered": points,
+            "ordered": points,
+        }
+        scratch = [ctx.workspace(f"{nest.name}_{name}", (size,), dtype) for name, size in sizes.items()]
+        return cls(nest, ctx, *scratch)
+
+    @property
+    def dtype(self) -> str:
+        """Of points' numbers."""
+        return T.element_dtype(self.counts)
+
+    def made(self) -> Stmt:
+        """What makes them."""
+        cleared = filled(self.ctx, self.counts, (product(slices(self.nest)) + 2,), self.number(0))
+        sums = T.buffer("sums", [WARP], "int32", align=8, scope="shared")
+
+        def make(t: Expr, cell: Expr, _: Expr, begin: Expr, __: Expr) -> Stmt:
+            return self.long_list(cell, begin, t, sums)
+
+        listed, ranked = self.each_short(self.put), self.each_short(self.rank)
+        return T.seq(cleared, self.counted(), self.reserved(), listed, ranked, self.each_long(1, [sums], make))
+
+    def number(self, k: int) -> Expr:
+        return T.const(k, self.dtype)
+
+    @property
+    def cells(self) -> Expr:
+        """How many slices there are."""
+        return self.ctx.sizes(product(slices(self.nest)))
+
+    def slice_number(self, cell: list[Expr]) -> Expr:
+        """Of the slice that a cell is in."""
+        at = storage([c for a, c in enumerate(cell) if a not in self.nest.covered])
+        return ravel(at, slices(self.nest), self.ctx.sizes)
+
+    def counted(self) -> Stmt:
+        """Every point is counted."""
+        nest, shape, axes = self.nest, (product(slices(self.nest)) + 2,), slice_axes(self.nest)
+        counting = replace(nest, op=replace(nest.op, reduction=REDUCTIONS["add"]))
+
+        def place(p: Point) -> list[Expr]:
+            return [self.slice_number(p.cell)]
+
+        return combined(counting, self.ctx, self.counts, shape, "add", axes, place, lambda p: self.number(1))
+
+    def reserved(self) -> Stmt:
+        """Every slice gets as many places as it has points."""
+        sums = T.buffer("sums", [WARP], self.dtype, align=8, scope="shared")
+        begin = T.buffer("begin", [1], self.dtype, align=8, scope="local")
+        blocks = T.maximum(T.quotient(self.cells + (LIST_THREADS - 1), T.const(LIST_THREADS)), T.const(1))
+
+        def thread(b: Expr) -> Stmt:
+            def inner(t: Expr) -> Stmt:
+                cell = b * LIST_THREADS + t
+                count = T.if_then_else(cell < self.cells, T.load(self.counts, cell), self.number(0))
+
+                def reserve(count: Expr) -> Stmt:
+                    long = _put(T.address_of(self.counts, self.cells + 1), self.long, T.cast(self.dtype, cell))
+                    return T.seq(
+                        _reserved(T.address_of(self.counts, self.cells), sums, count, begin),
+                        T.if_(cell < self.cells, T.store(self.places, [cell], T.load(begin, ZERO))),
+                        T.if_(T.not_(self.is_short(count)), long),
+                    )
+
+                reserved = T.registers("count", [count], lambda x: reserve(*x))
+                return T.seq(T.allocate(sums), T.allocate(begin), T.if_(self.ctx.guard, reserved))
+
+            return T.thread_binding("threadIdx.x", LIST_THREADS, inner, "t")
+
+        return T.thread_binding("blockIdx.x", blocks, thread, "b")
+
+    def each_short(self, body: Callable[[Expr, Expr, Expr], Stmt]) -> Stmt:
+        """A thread for each point that takes part and whose list is short: its slice's number and count, and its own number."""
+        nest, axes = self.nest, slice_axes(self.nest)
+
+        def thread(at: list[Expr], i: Expr) -> Stmt:
+            point, ok = point_at(nest, axes, at, i)
+
+            def found(cell: Expr) -> Stmt:
+                def one(count: Expr) -> Stmt:
+                    return T.if_(self.is_short(count), body(cell, count, number_of(nest, self.ctx, point, self.dtype)))
+
+                return T.registers("count", [T.load(self.counts, cell)], lambda x: one(*x))
+
+            known = T.registers("cell", [self.slice_number(point.cell)], lambda x: found(*x))
+            return T.if_(taken(nest, point, ok), known)
+
+        return over(self.ctx, extents(nest, axes), thread)
+
+    def is_short(self, count: Expr) -> Expr:
+        """Whether a list is, of so many points; at most ``LIST_THREADS`` are not."""
+        points = product(extents(self.nest, slice_axes(self.nest)))
+        many = T.quotient(self.ctx.sizes(points) + (LIST_THREADS - 1), T.const(LIST_THREADS))
+        return count <= T.cast(self.dtype, T.maximum(many, T.const(LONG_LIST)))
+
+    def put(self, cell: Expr, _: Expr, number: Expr) -> Stmt:
+        """A point puts its number into its list."""
+        return _put(T.address_of(self.places, cell), self.unordered, number)
+
+    def rank(self, cell: Expr, count: Expr, number: Expr) -> Stmt:
+        """A point finds its place in its list."""
+        rank = T.buffer("rank", [1], self.dtype, align=8, scope="local")
+
+        def within(begin: Expr) -> Stmt:
+            def look(k: Expr) -> Stmt:
+                smaller = T.cast(self.dtype, T.load(self.unordered, begin + k) < number)
+                return T.store(rank, [ZERO], T.load(rank, ZERO) + smaller)
+
+            return T.seq(
+                T.store(rank, [ZERO], self.number(0)),
+                T.for_(T.int64(count), look, "k"),
+                T.store(self.ordered, [begin + T.int64(T.load(rank, ZERO))], number),
+            )
+
+        begin = T.int64(self.begin(cell, count))
+        return T.seq(T.allocate(rank), T.registers("begin", [begin], lambda x: within(*x)))
+
+    def begin(self, cell: Expr, count: Expr) -> Expr:
+        """Where a slice's list begins, once short ones are complete."""
+        place = T.load(self.places, cell)
+        return T.select(self.is_short(count), place - count, place)
+
+    def each_long(self, parts: Dim, shared: Sequence[Buffer], body: Callable[..., Stmt]) -> Stmt:
+        """A kernel with a block for each part of a slice with a long list.
+
+        Args:
+            parts: of each slice.
+            shared: memory that its threads share.
+            body: (thread, slice's number, its count, where its list begins, the part's number) -> what the thread does.
+        """
+        grid, parts_ = self.ctx.target.multiprocessors, self.ctx.sizes(parts)
+
+        def some(b: Expr, t: Expr, tasks: Expr) -> Stmt:
+            def one(k: Expr) -> Stmt:
+                task = b + k * grid
+
+                def of(cell: Expr) -> Stmt:
+                    known = [T.int64(T.load(buf, cell)) for buf in (self.counts, self.places)]
+                    return T.registers("list", known, lambda x: body(t, cell, *x, T.floormod(task, parts_)))
+
+                return T.registers("cell", [T.int64(T.load(self.long, T.floordiv(task, parts_)))], lambda x: of(*x))
+
+            return T.for_(T.quotient(T.maximum(tasks - b, ZERO) + (grid - 1), T.const(grid)), one, "k")
+
+        def thread(b: Expr) -> Stmt:
+            def inner(t: Expr) -> Stmt:
+                tasks = T.int64(T.load(self.counts, self.cells + 1)) * parts_
+                walk = T.registers("tasks", [tasks], lambda x: some(b, t, *x))
+                return T.seq(*map(T.allocate, shared), T.if_(self.ctx.guard, walk))
+
+            return T.thread_binding("threadIdx.x", LIST_THREADS, inner, "t")
+
+        return T.thread_binding("blockIdx.x", grid, thread, "b")
+
+    def long_list(self, cell: Expr, begin: Expr, t: Expr, sums: Buffer) -> Stmt:
+        """A block looks at all points for those of a slice."""
+        nest, known = self.nest, known_by_cell(self.nest)
+        upto = T.buffer("upto", [1], self.dtype, align=8, scope="local")
+        chosen = T.buffer("chosen", [1], "uint32", align=8, scope="local")
+        box = extents(nest, telling_axes(nest))
+        axes: list[Place] = [*telling_axes(nest), *known]
+        count, whole = self.ctx.sizes(product(box)), self.coordinates(cell)
+
+        def some(i: Expr) -> Expr:
+            at = [*coordinates(self.ctx, i, box), *(whole[a] for a in known.values())]
+            point, ok = point_at(nest, axes, at, i)
+            here = T.all_of([self.slice_number(point.cell) == cell, taken(nest, point, ok)])
+            assert here is not None
+            return here
+
+        def several(first: Expr) -> Stmt:
+            def one(q: Expr) -> Stmt:
+                # one that is there is read in any case, so that no read waits for another
+                here = T.all_of([first + q < count, some(T.minimum(first + q, count - 1))])
+                bit = T.cast("uint32", here) << T.cast("uint32", q)
+                return T.store(chosen, [ZERO], T.load(chosen, ZERO) + bit)
+
+            append = _appended(T.address_of(self.ordered, begin), upto, sums, T.cast(self.dtype, first), chosen)
+            return T.seq(T.store(chosen, [ZERO], T.const(0, "uint32")), T.for_(LIST_POINTS, one, "q"), append)
+
+        def step(s: Expr) -> Stmt:
+            return T.registers("first", [(s * LIST_THREADS + t) * LIST_POINTS], lambda x: several(*x))
+
+        each = LIST_THREADS * LIST_POINTS
+        steps = T.quotient(count + (each - 1), T.const(each))
+        start = T.store(upto, [ZERO], self.number(0))
+        return T.seq(T.allocate(upto), T.allocate(chosen), start, T.for_(steps, step, "s"))
+
+    def coordinates(self, number: Expr) -> list[Expr]:
+        """Of a slice's first cell."""
+        nest = self.nest
+        at = iter(coordinates(self.ctx, number, slices(nest)))
+        return [ZERO if a in nest.covered else next(at) for a in range(len(nest.shape))]
+
+
+# dtype of numbers -> C's name of it, and of what atomics take it as
+_C = {"int32": ("int", "unsigned int"), "int64": ("int64_t", "unsigned long long")}
+
+
+def _upto(name: str, c: str) -> str:
+    """A device function: the sum of a warp's numbers up to a lane's own."""
+    return (
+        f"__device__ __forceinline__ {c} {name}_upto({c} x) {{\n"
+        f"  for (int step = 1; step < 32; step *= 2) {{\n"
+        f"    {c} other = __shfl_up_sync(0xffffffffu, x, step);\n"
+        f"    if (threadIdx.x % 32 >= step) x += other;\n"
+        f"  }}\n"
+        f"  return x;\n}}\n"
+    )
+
+
+def _reserved(taken: Expr, sums: Buffer, count: Expr, begin: Buffer) -> Stmt:
+    """Each thread of a block gets so many places of an array, in the order of threads: where they begin, in a register.
+
+    Args:
+        taken: the address of the number of places that are taken.
+        sums: shared memory, a number for each warp.
+    """
+    (c, word), name = _C[T.element_dtype(sums)], f"gs_reserved_{T.element_dtype(sums)}"
+    source = (
+        f"{_upto(name, c)}"
+        f"__device__ __forceinline__ void {name}({c}* taken, {c}* sums, {c} count, {c}* begin) {{\n"
+        f"  const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
+        f"  {c} upto = {name}_upto(count);\n"
+        f"  if (lane == 31) sums[warp] = upto;\n"
+        f"  __syncthreads();\n"
+        f"  if (warp == 0) {{\n"
+        f"    {c} own = sums[lane], all = {name}_upto(own), first = 0;\n"
+        f"    if (lane == 31) first = ({c})atomicAdd(({word}*)taken, ({word})all);\n"
+        f"    sums[lane] = __shfl_sync(0xffffffffu, first, 31) + all - own;\n"
+        f"  }}\n"
+        f"  __syncthreads();\n"
+        f"  *begin = sums[warp] + upto - count;\n}}\n"
+    )
+    addresses = [T.address_of(b, ZERO) for b in (sums, begin)]
+    return T.evaluate(T.device_call(name, taken, addresses[0], count, addresses[1], source=source))
+
+
+def _put(end: Expr, lists: Buffer, number: Expr) -> Stmt:
+    """Put a number where a list ends, whose address is given."""
+    (c, word), name = _C[T.element_dtype(lists)], f"gs_put_{T.element_dtype(lists)}"
+    source = (
+        f"__device__ __forceinline__ void {name}({c}* end, {c}* lists, {c} number) {{\n"
+        f"  lists[atomicAdd(({word}*)end, ({word})1)] = number;\n}}\n"
+    )
+    return T.evaluate(T.device_call(name, end, T.address_of(lists, ZERO), number, source=source))
+
+
+def _appended(begin: Expr, upto: Buffer, sums: Buffer, first: Expr, chosen: Buffer) -> Stmt:
+    """The threads of a block put numbers into a list, in order.
+
+    Args:
+        upto: a register with the list's length.
+        sums: shared memory, an int32 for each warp.
+        first, chosen: a thread's first number, and a register that says which of the 32 numbers from there on it puts.
+    """
+    (c, _), name = _C[T.element_dtype(upto)], f"gs_appended_{T.element_dtype(upto)}"
+    source = (
+        f"{_upto(name, 'int')}"
+        f"__device__ __forceinline__ void {name}({c}* begin, {c}* upto, int* sums, {c} first, unsigned int* chosen) {{\n"
+        f"  const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
+        f"  int place = {name}_upto(__popc(*chosen)) - __popc(*chosen);\n"
+        f"  if (lane == 31) sums[warp] = place + __popc(*chosen);\n"
+        f"  __syncthreads();\n"
+        f"  int own = sums[lane], others = {name}_upto(own);\n"
+        f"  place += __shfl_sync(0xffffffffu, others - own, warp);\n"
+        f"  for (unsigned int left = *chosen; left; left &= left - 1) begin[*upto + place++] = first + (__ffs(left) - 1);\n"
+        f"  *upto += __shfl_sync(0xffffffffu, others, 31);\n"
+        f"  __syncthreads();\n}}\n"
+    )
+    addresses = [T.address_of(b, ZERO) for b in (upto, sums, chosen)]
+    return T.evaluate(T.device_call(name, begin, *addresses[:2], first, addresses[2], source=source))

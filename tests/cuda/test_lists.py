@@ -1,0 +1,193 @@
+"""Scatters in row-major order by lists of points on cuda: bit for bit those of plain loops, whatever the order of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gscompile as gs
+from gscompile.schedules.cuda import lists
+from tests.cuda import cpu_compiler, on_cpu
+from tests.cuda.counters import counted
+from tests.oracle import Array
+
+pytestmark = pytest.mark.skipif(cpu_compiler() is not None, reason=str(cpu_compiler()))
+
+SEEDS = 3
+RNG = np.random.default_rng(7)
+
+
+def floats(dtype: str, *shape: int) -> Array:
+    """Of different sizes, so that another order gives another sum."""
+    return (RNG.standard_normal(shape) * 10.0 ** RNG.integers(-2, 3, shape)).astype(dtype)
+
+
+def put(*row: int, axis: int = 0, sizes: tuple[Any, Any] = ("n", "k"), dtype: str = "float32", **options: Any) -> Any:
+    n, k = sizes
+    given = {"reduction": "add", "deterministic": True} | options
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x = b.input("x", (*row[:axis], n, *row[axis:]), dtype)
+        v = b.input("v", (*row[:axis], k, *row[axis:]), dtype)
+        return b.put(x, b.input("i", (k,), "int64"), v, axis, **given)
+
+    def arrays(n: int = 50, k: int = 3000) -> dict[str, Array]:
+        return {
+            "x": floats(dtype, *row[:axis], n, *row[axis:]),
+            "i": RNG.zipf(1.3, k) % n - n // 2 * RNG.integers(0, 2, k),
+            "v": floats(dtype, *row[:axis], k, *row[axis:]),
+        }
+
+    return declare, arrays
+
+
+def elements(axis: int, *shape: int) -> Any:
+    """Each point has a position of its own on the other axis."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, i = b.input("x", ("n", "m"), "float64"), b.input("i", shape, "int64")
+        return b.scatter(x, i, b.input("v", shape, "float64"), axis, reduction="add", deterministic=True)
+
+    def arrays() -> dict[str, Array]:
+        extents = [30 if a == axis else d for a, d in enumerate(shape)]
+        return {"x": floats("float64", *extents), "i": RNG.integers(-30, 30, shape), "v": floats("float64", *shape)}
+
+    return declare, arrays
+
+
+def blocks() -> Any:
+    def declare(b: gs.Builder) -> gs.Value:
+        x, i = b.input("x", ("n", 5, 8), "float16"), b.input("i", ("k", 2), "int64")
+        v = b.input("v", ("k", 8), "float16")
+        return b.scatter_nd(x, i, v, reduction="mean", deterministic=True, include_self=False)
+
+    def arrays() -> dict[str, Array]:
+        i = np.stack([RNG.integers(-40, 40, 900), RNG.integers(-5, 5, 900)], 1)
+        return {"x": floats("float16", 40, 5, 8), "i": i, "v": floats("float16", 900, 8)}
+
+    return declare, arrays
+
+
+CASES: dict[str, tuple[Callable[[gs.Builder], gs.Value], Callable[[], dict[str, Array]]]] = {
+    "rows": put(64),
+    "rows of known sizes": put(64, sizes=(50, 3000)),
+    "wide rows": put(5, 52),
+    "odd rows": put(3),
+    "rows of any width": put("w"),  # type: ignore[arg-type]
+    "elements": put(dtype="float16", bounds="fill", reduction="mul"),
+    "means": put(12, reduction="mean", include_self=False),
+    "differences": put(4, reduction="sub", include_self=False),
+    "columns": put(6, axis=1),
+    "along the first axis": elements(0, 700, 6),
+    "along the last axis": elements(1, 30, 50),
+    "blocks": blocks(),
+}
+
+
+def given_to(name: str) -> dict[str, Array]:
+    if name == "rows of any width":
+        return put(37)[1]()  # type: ignore[no-any-return]
+    return CASES[name][1]()
+
+
+def modules(name: str, folder: Path) -> tuple[Any, gs.Module]:
+    """The kernels, on the CPU, and what the CPU's own schedule makes."""
+    both = []
+    for label in ("listed", "wanted"):
+        b = gs.Builder(label)
+        b.output(CASES[name][0](b))
+        both.append(b)
+    ((m, _),) = on_cpu([both[0]], folder)
+    assert "listed" in {rule for _, rule in m.stats.kernels}
+    return m, both[1].build("llvm")
+
+
+@pytest.mark.parametrize("long", [3, 1024])
+@pytest.mark.parametrize("name", CASES)
+def test_points_are_taken_in_order(name: str, long: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "LONG_LIST", long)
+    m, reference = modules(name, tmp_path)
+    for seed in range(SEEDS):
+        given = given_to(name)
+        m.seed = seed
+        np.testing.assert_array_equal(m(**given), reference(**given))
+
+
+def by_loops(x: Array, i: Array, v: Array) -> Array:
+    out = x.copy()
+    for p, row in enumerate(i):
+        out[row] += v[p]
+    return out
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return modules("rows", tmp_path_factory.mktemp("sums"))[0]
+
+
+def sized(n: int, k: int, index: Array | None = None) -> dict[str, Array]:
+    given = put(64)[1](n, k)
+    return given if index is None else given | {"i": index}
+
+
+ROWS = {
+    "none": sized(5, 0),
+    "one": sized(1, 1),
+    "a few": sized(700, 40),
+    "no row of the table": sized(3000, 2000),
+    "all in one": sized(9, 10_000, np.full(10_000, -1)),
+    "long and short lists": sized(40, 20_000, np.minimum(RNG.integers(-40, 40, 20_000), -30)),
+    "in order": sized(300, 2000, np.sort(RNG.integers(0, 300, 2000))),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_are_those_of_plain_loops(name: str, sums: Any) -> None:
+    given = ROWS[name]
+    for seed in range(SEEDS):
+        sums.seed = seed
+        np.testing.assert_array_equal(sums(**given), by_loops(**given))
+
+
+def test_it_works_in_place(tmp_path: Path) -> None:
+    declare, arrays = put(64)
+    b = gs.Builder("inplace")
+    b.output(declare(b))
+    ((m, _),) = on_cpu([b], tmp_path)
+    given = arrays(300, 2000)
+    want = by_loops(**given)
+    m(**given, out=given["x"])
+    np.testing.assert_array_equal(given["x"], want)
+
+
+@pytest.mark.parametrize("value", [50, -51, np.iinfo("int64").min, np.iinfo("int64").max])
+def test_the_first_bad_index_is_named(value: int, sums: Any) -> None:
+    given = sized(50, 3000)
+    given["i"][[17, 2000]] = value, 50
+    with pytest.raises(gs.BoundsError) as e:
+        sums(**given)
+    assert (e.value.tensor, e.value.position, e.value.value) == ("i", (17,), value)
+
+
+def test_few_points_are_looked_at_by_each_thread(tmp_path: Path) -> None:
+    declare, _ = put(8, sizes=(50, 200))
+    b = gs.Builder("few")
+    b.output(declare(b))
+    ((m, _),) = on_cpu([b], tmp_path)
+    assert {rule for _, rule in m.stats.kernels} == {"ordered"}
+
+
+def test_each_row_is_read_once(sums: Any) -> None:
+    """By 16 bytes, of short lists and of long ones."""
+    given = sized(900, 8000)
+    given["i"] = RNG.permutation(np.r_[np.arange(6000) % 900, np.full(2000, 7)])
+    sums.seed = 0
+    with counted() as found:
+        sums(**given)
+    reads = [s for a in found for s in a.sites if s.buffer == "v_ptr" and s.access == "read" and s.lanes]
+    assert {s.size for s in reads} == {16} and sum(s.lanes for s in reads) * 16 == given["v"].nbytes
+    assert all(s.used > 0.99 for s in reads)
