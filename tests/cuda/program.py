@@ -34,6 +34,8 @@ int gs_run(const char* name, F f, const gs_any* extents, const char* axes, void*
 }
 """
 _AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
+# arrays of classes, which g++ has constructed, by each thread, though nothing is to be done
+_CLASSES = re.compile(r"__shared__ (half|__nv_bfloat16|nv_bfloat16) (\w+)\[(\d+)\];")
 _DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w ]+?)\s+(\w+)\s*\[\]")
 DYNAMIC_BYTES = 232448  # of shared memory that a block may have at most: compute capability 9.0
 
@@ -83,6 +85,7 @@ def library_source(
     """
     body = without_assembly("\n".join([header, *(code for code, _, _ in kernels.values())]))
     body = re.sub(r"__shared__ (alignas\(\d+\))", r"\1 __shared__", body)  # g++ wants attributes first
+    body = _CLASSES.sub(r"__shared__ unsigned short \2_[\3]; \1* \2 = (\1*)\2_;", body)
     arrays = {name: ctype for ctype, name in _DYNAMIC.findall(body)}
     defined = [f"alignas(1024) thread_local {c} {n}[{DYNAMIC_BYTES} / sizeof({c})];" for n, c in arrays.items()]
     launchers = []
