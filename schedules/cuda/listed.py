@@ -18,7 +18,7 @@ from gscompile.ir import tir as T
 from gscompile.ir.dims import ceildiv, product
 from gscompile.ir.nests import Nest
 from gscompile.ir.ops.elementwise import cast
-from gscompile.ir.ops.scattering import ScatterNest
+from gscompile.ir.ops.scattering import Lane, ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.cuda.check import checked, guarded
@@ -49,9 +49,31 @@ class Listed:
         if not isinstance(nest, ScatterNest) or not in_order(nest, ctx) or not ctx.target.cooperative:
             return None
         points = product(extents(nest, slice_axes(nest)))
-        if nest.op.overlapping or nest.lanes or (isinstance(points, int) and points <= ORDERED_POINTS):
+        if nest.op.overlapping or (isinstance(points, int) and points <= ORDERED_POINTS) or product(nest.shape) == 0:
             return None
         return checked(nest, _Folds.of(nest, guarded(ctx, nest)).statement())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the tensors that points go to.
+
+    Attributes:
+        acc: dtype of a cell while its points are folded.
+        total, values, result: registers for a thread's cells.
+        staged: shared memory for what a block's threads have read.
+    """
+
+    lane: Lane
+    acc: DType
+    total: Buffer
+    values: Buffer
+    result: Buffer
+    staged: Buffer
+
+    def value(self, p: Point) -> Expr:
+        """What a point brings, of dtype ``acc``."""
+        return cast(self.lane.src(p.grid, p.window), self.lane.dtype, self.acc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +81,19 @@ class _Folds:
     """Folds of points in the order of lists.
 
     Attributes:
-        acc: dtype of a cell while its points are folded.
-        value: what a point brings, of that dtype.
+        parts: the tensors.
         rows: what reads neighbours of a row at once; None where points do not come in rows.
         n: these neighbours, or 1.
+        most: points that a thread has read before it folds any, where a list has as many.
     """
 
     nest: ScatterNest
     ctx: Context
     lists: Lists
-    acc: DType
-    value: Callable[[Point], Expr]
+    parts: tuple[_Part, ...]
     rows: RowsAdded | None
     n: int
+    most: int
 
     @classmethod
     def of(cls, nest: ScatterNest, ctx: Context) -> Self:
@@ -80,9 +102,26 @@ class _Folds:
         def value(p: Point) -> Expr:
             return cast(nest.src(p.grid, p.window), nest.dtype, acc)
 
-        rows = RowsAdded.of(nest, ctx, nest.out, acc, value)
+        rows = None if nest.lanes else RowsAdded.of(nest, ctx, nest.out, acc, value)
         n = rows.n if rows is not None and len(nest.shape) - 1 in nest.covered else 1
-        return cls(nest, ctx, Lists.of(nest, ctx), acc, value, None if rows is None else replace(rows, n=n), n)
+        most = ctx.choose(UNDERWAY) * (1 if nest.lanes else LIST_STEPS)
+
+        def part(k: int, lane: Lane, acc: DType) -> _Part:
+            def buffer(name: str, size: int, dtype: DType, scope: str) -> Buffer:
+                return T.buffer(f"{name}{k}", [size], dtype.tir, align=16, scope=scope)
+
+            return _Part(
+                lane,
+                acc,
+                total=buffer("total", n, acc, "local"),
+                values=buffer("values", most * n, acc, "local"),
+                result=buffer("result", n, lane.dtype, "local"),
+                staged=buffer("staged", LIST_THREADS * n, acc, "shared"),
+            )
+
+        alone = (Lane(nest.dtype, nest.out, nest.base, nest.src),)
+        parts = tuple(part(k, x, x.dtype if nest.lanes else acc) for k, x in enumerate(nest.lanes or alone))
+        return cls(nest, ctx, Lists.of(nest, ctx), parts, None if rows is None else replace(rows, n=n), n, most)
 
     def statement(self) -> Stmt:
         """All kernels."""
@@ -109,14 +148,7 @@ class _Folds:
 
     def short_list(self, c: list[Expr], count: Expr, begin: Expr) -> Stmt:
         """A thread folds the list of a cell, or of n neighbours in a row."""
-        nest, n, underway = self.nest, self.n, self.ctx.choose(UNDERWAY)
-        most = underway * LIST_STEPS
-        total = T.buffer("total", [n], self.acc.tir, align=16, scope="local")
-        values = T.buffer("values", [most * n], self.acc.tir, align=16, scope="local")
-        result = T.buffer("result", [n], nest.dtype.tir, align=16, scope="local")
-
-        def beside(q: Expr) -> list[Expr]:
-            return [*c[:-1], c[-1] + q] if n > 1 else c
+        nest, n, most, underway = self.nest, self.n, self.most, self.ctx.choose(UNDERWAY)
 
         def each(body: Callable[[Expr], Stmt]) -> Stmt:
             return T.for_(n, body, "q") if n > 1 else body(ZERO)
@@ -129,11 +161,11 @@ class _Folds:
             numbers = [where(here, x, self.lists.number(0)) for here, x in zip(there, found, strict=True)]
 
             def take(u: int) -> Stmt:
-                return each(lambda q: self.take(total, q, T.load(values, q + u * n), at[u] == 0))
+                return each(lambda q: self.take(q, [T.load(p.values, q + u * n) for p in self.parts], at[u] == 0))
 
             def points(numbers: list[Expr]) -> Stmt:
                 return T.seq(
-                    *(T.if_(there[u], self.read(c, x, values, u)) for u, x in enumerate(numbers)),
+                    *(T.if_(there[u], self.read(c, x, u)) for u, x in enumerate(numbers)),
                     *(T.if_(there[u], take(u)) for u in range(together)),
                 )
 
@@ -146,17 +178,16 @@ class _Folds:
                 T.for_(rest, lambda s: several(many + s * underway, count, underway), "s"),
             )
 
-        points = [T.int64(count), T.quotient(T.int64(count), T.const(most)) * most]
-        place = (
-            T.quotient(ravel(c, nest.shape, self.ctx.sizes), T.const(n)) * n
-        )  # it is a multiple, which TVM does not know
+        points = [T.int64(count), T.quotient(T.int64(count), T.const(most)) * most if most > underway else ZERO]
+        # it is a multiple, which TVM does not know
+        place = T.quotient(ravel(c, nest.shape, self.ctx.sizes), T.const(n)) * n
         changed = None if nest.in_place is None else T.any_of([T.not_(nest.in_place), count > self.lists.number(0)])
         return T.seq(
-            *map(T.allocate, (total, values, result)),
-            each(lambda q: T.store(total, [q], self.base(beside(q)))),
+            *(T.allocate(x) for p in self.parts for x in (p.total, p.values, p.result)),
+            each(lambda q: self.begun([*c[:-1], c[-1] + q] if n > 1 else c, q)),
             T.registers("points", points, lambda x: folded(*x)),
-            each(lambda q: T.store(result, [q], nest.op.finish(nest.dtype, T.load(total, q), count))),
-            T.if_(changed, moved(nest.out, place, result, ZERO, n)),
+            *(each(lambda q, p=p: T.store(p.result, [q], self.finished(p, q, count))) for p in self.parts),  # type: ignore[misc]
+            T.if_(changed, T.seq(*(moved(p.lane.out, place, p.result, ZERO, n) for p in self.parts))),
         )
 
     def long_lists(self) -> Stmt:
@@ -166,12 +197,9 @@ class _Folds:
         width = product(nest.shape[a] for a in axes) // n
         units = min(LIST_UNITS, 1 << (width - 1).bit_length()) if isinstance(width, int) else LIST_UNITS
         rows, columns = LIST_THREADS // units, units * n
-        staged = T.buffer("staged", [LIST_THREADS * n], self.acc.tir, align=16, scope="shared")
-        values = T.buffer("values", [n], self.acc.tir, align=16, scope="local")
-        total = T.buffer("total", [1], self.acc.tir, align=16, scope="local")
         extent = self.ctx.sizes(width)
 
-        def block(t: Expr, cell: Expr, count: Expr, begin: Expr, part: Expr) -> Stmt:
+        def thread(t: Expr, cell: Expr, count: Expr, begin: Expr, part: Expr) -> Stmt:
             whole = self.lists.coordinates(cell)
 
             def at(column: Expr) -> list[Expr]:
@@ -186,12 +214,13 @@ class _Folds:
                 k = s * rows + T.floordiv(t, T.const(units))
                 number = T.load(self.lists.ordered, begin + k)
                 stage = T.seq(
-                    T.registers("number", [number], lambda x: self.read(at(unit * n), x[0], values, 0)),
-                    by_words(staged, t * n, values, ZERO, n, COPY),
+                    T.registers("number", [number], lambda x: self.read(at(unit * n), x[0], 0)),
+                    *(by_words(p.staged, t * n, p.values, ZERO, n, COPY) for p in self.parts),
                 )
 
                 def take(r: Expr) -> Stmt:
-                    return self.take(total, ZERO, T.load(staged, r * columns + t), T.all_of([s == 0, r == 0]))
+                    values = [T.load(p.staged, r * columns + t) for p in self.parts]
+                    return self.take(ZERO, values, T.all_of([s == 0, r == 0]))
 
                 there = T.select(folds, T.minimum(count - s * rows, T.const(rows)), ZERO)
                 return T.seq(
@@ -202,34 +231,50 @@ class _Folds:
                 )
 
             c = at(column)
-            result = nest.op.finish(nest.dtype, T.load(total, ZERO), count)
+            stores = T.seq(*(T.store(p.lane.out, storage(c), self.finished(p, ZERO, count)) for p in self.parts))
             return T.seq(
-                T.if_(folds, T.store(total, [ZERO], self.base(c))),
+                *(T.allocate(x) for p in self.parts for x in (p.total, p.values)),
+                T.if_(folds, self.begun(c, ZERO)),
                 T.for_(T.quotient(count + (rows - 1), T.const(rows)), staging, "s"),
-                T.if_(folds, T.store(nest.out, storage(c), result)),
+                T.if_(folds, stores),
             )
 
-        def thread(*known: Expr) -> Stmt:
-            return T.seq(T.allocate(values), T.allocate(total), block(*known))
+        return self.lists.each_long(ceildiv(width, units), [p.staged for p in self.parts], thread)
 
-        return self.lists.each_long(ceildiv(width, units), [staged], thread)
+    def begun(self, c: list[Expr], q: Expr) -> Stmt:
+        """A cell's totals are what it begins with."""
 
-    def base(self, c: list[Expr]) -> Expr:
-        """What a cell begins with."""
-        value = self.nest.base(c)
-        if self.nest.in_place is not None:
-            value = T.if_then_else(self.nest.in_place, T.load(self.nest.out, *storage(c)), value)
-        return cast(value, self.nest.dtype, self.acc)
+        def base(p: _Part) -> Expr:
+            value = p.lane.base(c)
+            if self.nest.in_place is not None:
+                value = T.if_then_else(self.nest.in_place, T.load(p.lane.out, *storage(c)), value)
+            return cast(value, p.lane.dtype, p.acc)
 
-    def read(self, c: list[Expr], number: Expr, values: Buffer, u: int) -> Stmt:
+        return T.seq(*(T.store(p.total, [q], base(p)) for p in self.parts))
+
+    def read(self, c: list[Expr], number: Expr, u: int) -> Stmt:
         """What the point with a number brings to a cell, or to neighbours in a row: the values with that number."""
         point = Point(number, *position_of(self.nest, self.ctx, number, c), c)
-        return (
-            T.store(values, [T.const(u)], self.value(point)) if self.rows is None else self.rows.read(point, values, u)
-        )
+        if self.rows is not None:
+            return self.rows.read(point, self.parts[0].values, u)
+        return T.seq(*(T.store(p.values, [T.const(u)], p.value(point)) for p in self.parts))
 
-    def take(self, total: Buffer, q: Expr, value: Expr, first: Expr | None) -> Stmt:
-        """A value is taken in, the first one of a list perhaps."""
-        op, old = self.nest.op, T.load(total, q)
-        new = op.reduction.combine(self.acc, old, value)
-        return T.store(total, [q], new if op.include_self or first is None else T.select(first, value, new))
+    def take(self, q: Expr, values: list[Expr], first: Expr | None) -> Stmt:
+        """A point's values are taken in, those of the first one of a list perhaps."""
+        op, totals = self.nest.op, [T.load(p.total, q) for p in self.parts]
+
+        def store(results: list[Expr]) -> Stmt:
+            return T.seq(*(T.store(p.total, [q], x) for p, x in zip(self.parts, results, strict=True)))
+
+        if self.nest.lanes:
+            dtypes = [p.lane.dtype for p in self.parts]
+            return T.lets(
+                "old", totals, lambda old: T.lets("new", values, lambda new: op.reduction.step(dtypes, old, new, store))
+            )
+        new = op.reduction.combine(self.parts[0].acc, totals[0], values[0])
+        return store([new if op.include_self or first is None else T.select(first, values[0], new)])
+
+    def finished(self, p: _Part, q: Expr, count: Expr) -> Expr:
+        """A cell's result."""
+        total = T.load(p.total, q)
+        return total if self.nest.lanes else self.nest.op.finish(p.lane.dtype, total, count)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gscompile as gs
+from gscompile.dialects import xla
 from gscompile.schedules.cuda import lists
 from tests.cuda import cpu_compiler, on_cpu
 from tests.cuda.counters import counted
@@ -72,7 +73,60 @@ def blocks() -> Any:
     return declare, arrays
 
 
-CASES: dict[str, tuple[Callable[[gs.Builder], gs.Value], Callable[[], dict[str, Array]]]] = {
+def positions() -> Any:
+    def declare(b: gs.Builder) -> tuple[gs.Value, ...]:
+        x, i = b.input("x", ("n", 5), "float32"), b.input("i", ("k",), "int64")
+        return b.put(x, i, b.input("v", ("k", 5), "float32"), reduction="argmax", include_self=False)
+
+    def arrays() -> dict[str, Array]:
+        given = put(5)[1]()
+        return given | {"v": RNG.integers(-3, 4, given["v"].shape).astype("float32")}
+
+    return declare, arrays
+
+
+def products() -> Any:
+    """Of complex numbers, which are pairs of tensors."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, i = b.input("x", ("n",), "complex64"), b.input("i", ("k",), "int64")
+        return b.put(x, i, b.input("v", ("k",), "complex64"), reduction="mul")
+
+    def arrays() -> dict[str, Array]:
+        v = 1j ** RNG.integers(0, 4, 3000)  # nothing is rounded: LLVM may contract a * b - c * d
+        return {"x": np.ones(50, "complex64"), "i": RNG.zipf(1.3, 3000) % 50, "v": v.astype("complex64")}
+
+    return declare, arrays
+
+
+def computed() -> Any:
+    """By a function of one's own, of two tensors."""
+    rows = {
+        "update_window_dims": [1],
+        "inserted_window_dims": [0],
+        "input_batching_dims": [],
+        "scatter_indices_batching_dims": [],
+        "scatter_dims_to_operand_dims": [0],
+        "index_vector_dim": 1,
+    }
+
+    def declare(b: gs.Builder) -> Any:
+        x, m = b.input("x", ("n", 3), "float16"), b.input("m", ("n", 3), "int32")
+        v, w = b.input("v", ("k", 3), "float16"), b.input("w", ("k", 3), "int32")
+        i = b.input("i", ("k", 1), "int64")
+        return xla.scatter(
+            [x, m], i, [v, w], **rows, update_computation=lambda a, c, b, d: (a * 0.5 + b, c * 3 + d + (a > b))
+        )
+
+    def arrays() -> dict[str, Array]:
+        given = put(3, dtype="float16")[1]()
+        m, w = (RNG.integers(0, 9, given[name].shape).astype("int32") for name in ("x", "v"))
+        return given | {"m": m, "w": w, "i": given["i"][:, None]}
+
+    return declare, arrays
+
+
+CASES: dict[str, tuple[Callable[[gs.Builder], Any], Callable[[], dict[str, Array]]]] = {
     "rows": put(64),
     "rows of known sizes": put(64, sizes=(50, 3000)),
     "wide rows": put(5, 52),
@@ -85,6 +139,9 @@ CASES: dict[str, tuple[Callable[[gs.Builder], gs.Value], Callable[[], dict[str, 
     "along the first axis": elements(0, 700, 6),
     "along the last axis": elements(1, 30, 50),
     "blocks": blocks(),
+    "positions": positions(),
+    "products": products(),
+    "by a function": computed(),
 }
 
 
@@ -99,7 +156,8 @@ def modules(name: str, folder: Path) -> tuple[Any, gs.Module]:
     both = []
     for label in ("listed", "wanted"):
         b = gs.Builder(label)
-        b.output(CASES[name][0](b))
+        results = CASES[name][0](b)
+        b.output(*(results if isinstance(results, tuple | list) else (results,)))
         both.append(b)
     ((m, _),) = on_cpu([both[0]], folder)
     assert "listed" in {rule for _, rule in m.stats.kernels}
@@ -114,7 +172,9 @@ def test_points_are_taken_in_order(name: str, long: int, tmp_path: Path, monkeyp
     for seed in range(SEEDS):
         given = given_to(name)
         m.seed = seed
-        np.testing.assert_array_equal(m(**given), reference(**given))
+        got, want = m(**given), reference(**given)
+        for x, y in zip(got, want, strict=True) if isinstance(got, tuple | list) else [(got, want)]:
+            np.testing.assert_array_equal(x, y)
 
 
 def by_loops(x: Array, i: Array, v: Array) -> Array:

@@ -366,9 +366,9 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
       alignas(8) int64_t begin__ptr[1];
       begin__ptr[0] = (put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))] - count0);
       int64_t begin0 = begin__ptr[0];
-      alignas(16) float total_ptr[4];
-      alignas(16) float values_ptr[64];
-      alignas(16) float result_ptr[4];
+      alignas(16) float total0_ptr[4];
+      alignas(16) float values0_ptr[64];
+      alignas(16) float result0_ptr[4];
       for (int64_t q = (int64_t)0; q < (int64_t)4; ++q) {
         float condval;
         if ((in_place % (int64_t)2) == (int64_t)1) {
@@ -376,7 +376,7 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
         } else {
           condval = x_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
         }
-        total_ptr[q] = condval;
+        total0_ptr[q] = condval;
       }
       alignas(8) int64_t points__ptr[2];
       points__ptr[0] = count0;
@@ -417,69 +417,69 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
         int64_t number13 = number__ptr[13];
         int64_t number14 = number__ptr[14];
         int64_t number15 = number__ptr[15];
-        gs_load_16((&(values_ptr[0])), (&(v_ptr[((number0 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[4])), (&(v_ptr[((number1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[8])), (&(v_ptr[((number2 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[12])), (&(v_ptr[((number3 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[16])), (&(v_ptr[((number4 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[20])), (&(v_ptr[((number5 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[24])), (&(v_ptr[((number6 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[28])), (&(v_ptr[((number7 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[32])), (&(v_ptr[((number8 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[36])), (&(v_ptr[((number9 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[40])), (&(v_ptr[((number10 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[44])), (&(v_ptr[((number11 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[48])), (&(v_ptr[((number12 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[52])), (&(v_ptr[((number13 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[56])), (&(v_ptr[((number14 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values_ptr[60])), (&(v_ptr[((number15 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[0])), (&(v_ptr[((number0 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[4])), (&(v_ptr[((number1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[8])), (&(v_ptr[((number2 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[12])), (&(v_ptr[((number3 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[16])), (&(v_ptr[((number4 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[20])), (&(v_ptr[((number5 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[24])), (&(v_ptr[((number6 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[28])), (&(v_ptr[((number7 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[32])), (&(v_ptr[((number8 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[36])), (&(v_ptr[((number9 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[40])), (&(v_ptr[((number10 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[44])), (&(v_ptr[((number11 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[48])), (&(v_ptr[((number12 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[52])), (&(v_ptr[((number13 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[56])), (&(v_ptr[((number14 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_load_16((&(values0_ptr[60])), (&(v_ptr[((number15 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         for (int q_1 = 0; q_1 < 4; ++q_1) {
-          total_ptr[q_1] = (total_ptr[q_1] + values_ptr[q_1]);
+          total0_ptr[q_1] = (total0_ptr[q_1] + values0_ptr[q_1]);
         }
         for (int q_2 = 0; q_2 < 4; ++q_2) {
-          total_ptr[q_2] = (total_ptr[q_2] + values_ptr[(q_2 + 4)]);
+          total0_ptr[q_2] = (total0_ptr[q_2] + values0_ptr[(q_2 + 4)]);
         }
         for (int q_3 = 0; q_3 < 4; ++q_3) {
-          total_ptr[q_3] = (total_ptr[q_3] + values_ptr[(q_3 + 8)]);
+          total0_ptr[q_3] = (total0_ptr[q_3] + values0_ptr[(q_3 + 8)]);
         }
         for (int q_4 = 0; q_4 < 4; ++q_4) {
-          total_ptr[q_4] = (total_ptr[q_4] + values_ptr[(q_4 + 12)]);
+          total0_ptr[q_4] = (total0_ptr[q_4] + values0_ptr[(q_4 + 12)]);
         }
         for (int q_5 = 0; q_5 < 4; ++q_5) {
-          total_ptr[q_5] = (total_ptr[q_5] + values_ptr[(q_5 + 16)]);
+          total0_ptr[q_5] = (total0_ptr[q_5] + values0_ptr[(q_5 + 16)]);
         }
         for (int q_6 = 0; q_6 < 4; ++q_6) {
-          total_ptr[q_6] = (total_ptr[q_6] + values_ptr[(q_6 + 20)]);
+          total0_ptr[q_6] = (total0_ptr[q_6] + values0_ptr[(q_6 + 20)]);
         }
         for (int q_7 = 0; q_7 < 4; ++q_7) {
-          total_ptr[q_7] = (total_ptr[q_7] + values_ptr[(q_7 + 24)]);
+          total0_ptr[q_7] = (total0_ptr[q_7] + values0_ptr[(q_7 + 24)]);
         }
         for (int q_8 = 0; q_8 < 4; ++q_8) {
-          total_ptr[q_8] = (total_ptr[q_8] + values_ptr[(q_8 + 28)]);
+          total0_ptr[q_8] = (total0_ptr[q_8] + values0_ptr[(q_8 + 28)]);
         }
         for (int q_9 = 0; q_9 < 4; ++q_9) {
-          total_ptr[q_9] = (total_ptr[q_9] + values_ptr[(q_9 + 32)]);
+          total0_ptr[q_9] = (total0_ptr[q_9] + values0_ptr[(q_9 + 32)]);
         }
         for (int q_10 = 0; q_10 < 4; ++q_10) {
-          total_ptr[q_10] = (total_ptr[q_10] + values_ptr[(q_10 + 36)]);
+          total0_ptr[q_10] = (total0_ptr[q_10] + values0_ptr[(q_10 + 36)]);
         }
         for (int q_11 = 0; q_11 < 4; ++q_11) {
-          total_ptr[q_11] = (total_ptr[q_11] + values_ptr[(q_11 + 40)]);
+          total0_ptr[q_11] = (total0_ptr[q_11] + values0_ptr[(q_11 + 40)]);
         }
         for (int q_12 = 0; q_12 < 4; ++q_12) {
-          total_ptr[q_12] = (total_ptr[q_12] + values_ptr[(q_12 + 44)]);
+          total0_ptr[q_12] = (total0_ptr[q_12] + values0_ptr[(q_12 + 44)]);
         }
         for (int q_13 = 0; q_13 < 4; ++q_13) {
-          total_ptr[q_13] = (total_ptr[q_13] + values_ptr[(q_13 + 48)]);
+          total0_ptr[q_13] = (total0_ptr[q_13] + values0_ptr[(q_13 + 48)]);
         }
         for (int q_14 = 0; q_14 < 4; ++q_14) {
-          total_ptr[q_14] = (total_ptr[q_14] + values_ptr[(q_14 + 52)]);
+          total0_ptr[q_14] = (total0_ptr[q_14] + values0_ptr[(q_14 + 52)]);
         }
         for (int q_15 = 0; q_15 < 4; ++q_15) {
-          total_ptr[q_15] = (total_ptr[q_15] + values_ptr[(q_15 + 56)]);
+          total0_ptr[q_15] = (total0_ptr[q_15] + values0_ptr[(q_15 + 56)]);
         }
         for (int q_16 = 0; q_16 < 4; ++q_16) {
-          total_ptr[q_16] = (total_ptr[q_16] + values_ptr[(q_16 + 60)]);
+          total0_ptr[q_16] = (total0_ptr[q_16] + values0_ptr[(q_16 + 60)]);
         }
       }
       for (int64_t s_1 = (int64_t)0; s_1 < ((((points0 + (int64_t)3) - points1) ^ (int64_t)0) >> (int64_t)2); ++s_1) {
@@ -517,50 +517,50 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
         int64_t number2_1 = number__ptr_1[2];
         int64_t number3_1 = number__ptr_1[3];
         if (((s_1 * (int64_t)4) + points1) < points0) {
-          gs_load_16((&(values_ptr[0])), (&(v_ptr[((number0_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+          gs_load_16((&(values0_ptr[0])), (&(v_ptr[((number0_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)1) < points0) {
-          gs_load_16((&(values_ptr[4])), (&(v_ptr[((number1_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+          gs_load_16((&(values0_ptr[4])), (&(v_ptr[((number1_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)2) < points0) {
-          gs_load_16((&(values_ptr[8])), (&(v_ptr[((number2_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+          gs_load_16((&(values0_ptr[8])), (&(v_ptr[((number2_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)3) < points0) {
-          gs_load_16((&(values_ptr[12])), (&(v_ptr[((number3_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+          gs_load_16((&(values0_ptr[12])), (&(v_ptr[((number3_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         }
         if (((s_1 * (int64_t)4) + points1) < points0) {
           for (int q_17 = 0; q_17 < 4; ++q_17) {
-            total_ptr[q_17] = (total_ptr[q_17] + values_ptr[q_17]);
+            total0_ptr[q_17] = (total0_ptr[q_17] + values0_ptr[q_17]);
           }
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)1) < points0) {
           for (int q_18 = 0; q_18 < 4; ++q_18) {
-            total_ptr[q_18] = (total_ptr[q_18] + values_ptr[(q_18 + 4)]);
+            total0_ptr[q_18] = (total0_ptr[q_18] + values0_ptr[(q_18 + 4)]);
           }
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)2) < points0) {
           for (int q_19 = 0; q_19 < 4; ++q_19) {
-            total_ptr[q_19] = (total_ptr[q_19] + values_ptr[(q_19 + 8)]);
+            total0_ptr[q_19] = (total0_ptr[q_19] + values0_ptr[(q_19 + 8)]);
           }
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)3) < points0) {
           for (int q_20 = 0; q_20 < 4; ++q_20) {
-            total_ptr[q_20] = (total_ptr[q_20] + values_ptr[(q_20 + 12)]);
+            total0_ptr[q_20] = (total0_ptr[q_20] + values0_ptr[(q_20 + 12)]);
           }
         }
       }
       for (int q_21 = 0; q_21 < 4; ++q_21) {
-        result_ptr[q_21] = total_ptr[q_21];
+        result0_ptr[q_21] = total0_ptr[q_21];
       }
       if (((in_place % (int64_t)2) < (int64_t)1) || ((int64_t)0 < count0)) {
-        *(float4*)(out0_put_3_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(float4*)(result_ptr + (int64_t)0);
+        *(float4*)(out0_put_3_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(float4*)(result0_ptr + (int64_t)0);
       }
     }
   }
 }
 
 extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* __restrict__ out0_put_3_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_long_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, float* __restrict__ v_ptr, float* __restrict__ x_ptr, int64_t in_place, int64_t n) {
-  __shared__ alignas(16) float staged_ptr[4096];
+  __shared__ alignas(16) float staged0_ptr[4096];
   alignas(8) int64_t tasks__ptr[1];
   tasks__ptr[0] = put_3_counts_ptr[(n + (int64_t)1)];
   int64_t tasks0 = tasks__ptr[0];
@@ -573,8 +573,8 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* _
     list__ptr[1] = put_3_places_ptr[cell0];
     int64_t list0 = list__ptr[0];
     int64_t list1 = list__ptr[1];
-    alignas(16) float values_ptr[4];
-    alignas(16) float total_ptr[1];
+    alignas(16) float total0_ptr[4];
+    alignas(16) float values0_ptr[64];
     if ((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) {
       float condval;
       if ((in_place % (int64_t)2) == (int64_t)1) {
@@ -582,24 +582,24 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* _
       } else {
         condval = x_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
       }
-      total_ptr[0] = condval;
+      total0_ptr[0] = condval;
     }
     for (int64_t s = (int64_t)0; s < ((list0 + (int64_t)511) >> (int64_t)9); ++s) {
       if (((s * (int64_t)512) + (((int64_t)threadIdx.x) >> (int64_t)1)) < list0) {
         alignas(8) int64_t number__ptr[1];
         number__ptr[0] = put_3_ordered_ptr[(((s * (int64_t)512) + (((int64_t)threadIdx.x) >> (int64_t)1)) + list1)];
         int64_t number0 = number__ptr[0];
-        gs_load_16((&(values_ptr[0])), (&(v_ptr[((number0 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_copy_16((&(staged_ptr[(((int64_t)threadIdx.x) * (int64_t)4)])), (&(values_ptr[0])));
+        gs_load_16((&(values0_ptr[0])), (&(v_ptr[((number0 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
+        gs_copy_16((&(staged0_ptr[(((int64_t)threadIdx.x) * (int64_t)4)])), (&(values0_ptr[0])));
       }
       __syncthreads();
       for (int r = 0; r < ((int)(((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) ? min((list0 - (s * (int64_t)512)), (int64_t)512) : (int64_t)0)); ++r) {
-        total_ptr[0] = (total_ptr[0] + staged_ptr[((((int64_t)r) * (int64_t)8) + ((int64_t)threadIdx.x))]);
+        total0_ptr[0] = (total0_ptr[0] + staged0_ptr[((((int64_t)r) * (int64_t)8) + ((int64_t)threadIdx.x))]);
       }
       __syncthreads();
     }
     if ((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) {
-      out0_put_3_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))] = total_ptr[0];
+      out0_put_3_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))] = total0_ptr[0];
     }
   }
 }
