@@ -46,7 +46,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +148,32 @@ def run_sum(name: str, runs: int, points: int, longest: int, *row: int) -> Workl
     return Workload(name, name, make, declare, expected, sums=True)
 
 
+def in_order(name: str, of: str) -> Workload:
+    """A sum of rows that is the same in every call."""
+    like = WORKLOADS[of]
+
+    def declare(b: gs.Builder, x: gs.Value, index: gs.Value, src: gs.Value) -> gs.Value:
+        return b.put(x, index, src, reduction="add", deterministic=True)
+
+    return replace(like, name=name, row=name, declare=declare)
+
+
+def running_sum(name: str, count: int) -> Workload:
+    """Of one row."""
+
+    def make(a: Arguments) -> Arrays:
+        return {"x": a.data(*a.cut(count))}
+
+    def expected(x: Any) -> Any:
+        return np.cumsum(x.astype("float64")).astype("float32")
+
+    return Workload(name, name, make, lambda b, x: b.cumsum(x, 0), expected, sums=True)
+
+
 ROWS = {
     **WORKLOADS,
+    "index_add_in_order": in_order("index_add_in_order", "index_add_rows"),
+    "running_sum": running_sum("running_sum", 1_000_000),
     "segment_softmax": segment_softmax("segment_softmax", 20_000, 400_000),
     "segment_softmax_rows": segment_softmax("segment_softmax_rows", 20_000, 400_000, 8),
     "run_softmax": run_softmax("run_softmax", 20_000, 400_000),
@@ -159,7 +183,7 @@ ROWS = {
     "run_sum_rows": run_sum("run_sum_rows", 20_000, 400_000, 0, 8),
     "run_sum_rows_long": run_sum("run_sum_rows_long", 20_000, 400_000, 300_000, 8),
 }
-"""The benchmark's, and folds of segments."""
+"""The benchmark's, sums in order, scans, and folds of segments."""
 
 
 @dataclass(frozen=True)

@@ -112,10 +112,22 @@ RUNS_LOOKED_AT = 1024
 """Runs of whose lengths a block looks at, at least, to find those that are long: four by each thread."""
 
 SCAN_BLOCK = 256
-"""Steps of a scan that one thread takes."""
+"""Steps of a scan that one thread takes; a quarter of it where rows are known to be few."""
 
 SCAN_ROWS = 16384
 """Rows of a scan that fill a GPU without cutting any."""
+
+SCAN_UNDERWAY = 16
+"""Steps of a scan along the innermost axis that a lane of a warp reads at once: 64 bytes of float32, of 2 KB of the warp."""
+
+SCAN_WARP_ROWS = 2048
+"""Rows of such a scan that fill a GPU, with a warp for each."""
+
+SCAN_CARRY_ROWS = 512
+"""Rows up to which a block finds what comes before the parts of each; a thread for each of more rows."""
+
+SCAN_CARRY_THREADS = 1024
+"""Threads of such a block."""
 
 POINT_BYTES = 40
 """Of memory, for a point that reads its index and looks for something at its place: 8, and a sector of 32."""

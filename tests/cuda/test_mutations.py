@@ -24,6 +24,7 @@ N, K, F = 251, 450, 8
 SECONDS = 5  # a kernel that takes longer waits for what never comes
 SEGMENTED = 5300  # two steps find the end of the last segment, and blocks share it
 RUNS = 2600
+SCANNED = 512 * 1100 + 3  # more parts than the block has threads
 LISTED = 9000  # more than a block looks at at once
 LONG = 1281  # the last one is alone in its stretch of 128
 
@@ -84,6 +85,11 @@ def listed(b: gs.Builder) -> gs.Value:
     return b.put(x, i, v, reduction="add", deterministic=True)
 
 
+def scan(b: gs.Builder) -> gs.Value:
+    """Of one long row, for which a block adds up."""
+    return b.cumsum(b.input("x", (SCANNED,), "int32"), 0, exclusive=True)
+
+
 def bags(b: gs.Builder) -> gs.Value:
     return b.sum(b.take(b.input("x", ("n", 64), "float32"), b.input("i", ("c", 50), "int64")), 1)
 
@@ -131,6 +137,7 @@ GRAPHS: dict[str, Callable[[gs.Builder], gs.Value]] = {
     "runs": runs,
     "long_runs": long_runs,
     "listed": listed,
+    "scan": scan,
     "bags": bags,
 }
 
