@@ -155,7 +155,7 @@ def in_order(name: str, of: str) -> Workload:
     def declare(b: gs.Builder, x: gs.Value, index: gs.Value, src: gs.Value) -> gs.Value:
         return b.put(x, index, src, reduction="add", deterministic=True)
 
-    return replace(like, name=name, row=name, declare=declare)
+    return replace(like, name=name, declare=declare)
 
 
 def running_sum(name: str, count: int) -> Workload:

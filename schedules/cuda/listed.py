@@ -196,7 +196,7 @@ class _Folds:
         axes = sorted(nest.covered)
         width = product(nest.shape[a] for a in axes) // n
         units = min(LIST_UNITS, 1 << (width - 1).bit_length()) if isinstance(width, int) else LIST_UNITS
-        rows, columns = LIST_THREADS // units, units * n
+        rows, columns, each = LIST_THREADS // units, units * n, self.ctx.choose(UNDERWAY)
         extent = self.ctx.sizes(width)
 
         def thread(t: Expr, cell: Expr, count: Expr, begin: Expr, part: Expr) -> Stmt:
@@ -222,11 +222,18 @@ class _Folds:
                     values = [T.load(p.staged, r * columns + t) for p in self.parts]
                     return self.take(ZERO, values, T.all_of([s == 0, r == 0]))
 
+                def fold(there: Expr, many: Expr) -> Stmt:
+                    def several(k: Expr) -> Stmt:
+                        return T.seq(*(take(k * each + u) for u in range(each)))
+
+                    rest = T.for_(there - many * each, lambda k: take(many * each + k), "r")
+                    return T.seq(T.for_(many, several, "r"), rest)
+
                 there = T.select(folds, T.minimum(count - s * rows, T.const(rows)), ZERO)
                 return T.seq(
                     T.if_(T.all_of([k < count, unit < extent]), stage),
                     T.synchronize_block(),
-                    T.for_(there, take, "r"),
+                    T.registers("there", [there, T.quotient(there, T.const(each))], lambda x: fold(*x)),
                     T.synchronize_block(),
                 )
 

@@ -28,7 +28,7 @@ from gscompile.schedules.cuda.fills import filled
 from gscompile.schedules.cuda.groups import WARP
 from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, over
 from gscompile.schedules.cuda.matched import combined
-from gscompile.schedules.cuda.numbers import LIST_POINTS, LIST_THREADS, LONG_LIST
+from gscompile.schedules.cuda.numbers import LIST_POINTS, LIST_THREADS, LONG_LIST, RANKED_LIST
 from gscompile.schedules.cuda.owners import known_by_cell, number_of, slices, telling_axes
 from gscompile.schedules.cuda.points import Point, extents, point_at, slice_axes, taken
 from gscompile.schedules.loops import ravel, storage
@@ -83,10 +83,10 @@ class Lists:
         cleared = filled(self.ctx, self.counts, (product(slices(self.nest)) + 2,), self.number(0))
         sums = T.buffer("sums", [WARP], "int32", align=8, scope="shared")
 
-        def make(t: Expr, cell: Expr, _: Expr, begin: Expr, __: Expr) -> Stmt:
-            return self.long_list(cell, begin, t, sums)
+        def make(t: Expr, cell: Expr, count: Expr, begin: Expr, _: Expr) -> Stmt:
+            return T.if_(T.not_(self.is_ranked(T.cast(self.dtype, count))), self.long_list(cell, begin, t, sums))
 
-        listed, ranked = self.each_short(self.put), self.each_short(self.rank)
+        listed, ranked = self.each_ranked(self.put), self.each_ranked(self.rank)
         return T.seq(cleared, self.counted(), self.reserved(), listed, ranked, self.each_long(1, [sums], make))
 
     def number(self, k: int) -> Expr:
@@ -138,8 +138,12 @@ class Lists:
 
         return T.thread_binding("blockIdx.x", blocks, thread, "b")
 
-    def each_short(self, body: Callable[[Expr, Expr, Expr], Stmt]) -> Stmt:
-        """A thread for each point that takes part and whose list is short: its slice's number and count, and its own number."""
+    def each_ranked(self, body: Callable[[Expr, Expr, Expr], Stmt]) -> Stmt:
+        """A thread for each point that takes part and finds its place in its list itself.
+
+        Args:
+            body: (its slice's number, how many points that has, its own number) -> what it does.
+        """
         nest, axes = self.nest, slice_axes(self.nest)
 
         def thread(at: list[Expr], i: Expr) -> Stmt:
@@ -147,7 +151,7 @@ class Lists:
 
             def found(cell: Expr) -> Stmt:
                 def one(count: Expr) -> Stmt:
-                    return T.if_(self.is_short(count), body(cell, count, number_of(nest, self.ctx, point, self.dtype)))
+                    return T.if_(self.is_ranked(count), body(cell, count, number_of(nest, self.ctx, point, self.dtype)))
 
                 return T.registers("count", [T.load(self.counts, cell)], lambda x: one(*x))
 
@@ -157,10 +161,18 @@ class Lists:
         return over(self.ctx, extents(nest, axes), thread)
 
     def is_short(self, count: Expr) -> Expr:
-        """Whether a list is, of so many points; at most ``LIST_THREADS`` are not."""
+        """Whether a thread for each cell folds a list of so many points; at most ``LIST_THREADS`` are longer."""
+        return self.at_most(count, LONG_LIST)
+
+    def is_ranked(self, count: Expr) -> Expr:
+        """Whether each point of a list of so many finds its place in it."""
+        return self.at_most(count, RANKED_LIST)
+
+    def at_most(self, count: Expr, length: int) -> Expr:
+        """Or of more, where there are more than so many for each of ``LIST_THREADS`` lists."""
         points = product(extents(self.nest, slice_axes(self.nest)))
         many = T.quotient(self.ctx.sizes(points) + (LIST_THREADS - 1), T.const(LIST_THREADS))
-        return count <= T.cast(self.dtype, T.maximum(many, T.const(LONG_LIST)))
+        return count <= T.cast(self.dtype, T.maximum(many, T.const(length)))
 
     def put(self, cell: Expr, _: Expr, number: Expr) -> Stmt:
         """A point puts its number into its list."""
@@ -171,13 +183,16 @@ class Lists:
         rank = T.buffer("rank", [1], self.dtype, align=8, scope="local")
 
         def within(begin: Expr) -> Stmt:
-            def look(k: Expr) -> Stmt:
-                smaller = T.cast(self.dtype, T.load(self.unordered, begin + k) < number)
-                return T.store(rank, [ZERO], T.load(rank, ZERO) + smaller)
+            def look(k: Expr, numbers: int) -> Stmt:
+                found = [T.load(self.unordered, begin + (k + q)) < number for q in range(numbers)]
+                smaller = sum((T.cast(self.dtype, x) for x in found), T.load(rank, ZERO))
+                return T.store(rank, [ZERO], smaller)
 
+            fours = T.quotient(T.int64(count), T.const(4))
             return T.seq(
                 T.store(rank, [ZERO], self.number(0)),
-                T.for_(T.int64(count), look, "k"),
+                T.for_(fours, lambda k: look(k * 4, 4), "k"),
+                T.for_(T.int64(count) - fours * 4, lambda k: look(fours * 4 + k, 1), "k"),
                 T.store(self.ordered, [begin + T.int64(T.load(rank, ZERO))], number),
             )
 
@@ -185,9 +200,9 @@ class Lists:
         return T.seq(T.allocate(rank), T.registers("begin", [begin], lambda x: within(*x)))
 
     def begin(self, cell: Expr, count: Expr) -> Expr:
-        """Where a slice's list begins, once short ones are complete."""
+        """Where a slice's list begins, once points have put their numbers into it."""
         place = T.load(self.places, cell)
-        return T.select(self.is_short(count), place - count, place)
+        return T.select(self.is_ranked(count), place - count, place)
 
     def each_long(self, parts: Dim, shared: Sequence[Buffer], body: Callable[..., Stmt]) -> Stmt:
         """A kernel with a block for each part of a slice with a long list.
@@ -204,7 +219,8 @@ class Lists:
                 task = b + k * grid
 
                 def of(cell: Expr) -> Stmt:
-                    known = [T.int64(T.load(buf, cell)) for buf in (self.counts, self.places)]
+                    count = T.load(self.counts, cell)
+                    known = [T.int64(x) for x in (count, self.begin(cell, count))]
                     return T.registers("list", known, lambda x: body(t, cell, *x, T.floormod(task, parts_)))
 
                 return T.registers("cell", [T.int64(T.load(self.long, T.floordiv(task, parts_)))], lambda x: of(*x))

@@ -77,7 +77,10 @@ LIST_UNITS = 32
 LIST_POINTS = 8
 """Points that follow each other which a thread of such a block looks at at once, for a long list."""
 
-LONG_LIST = 1024
+LONG_LIST = 256
+"""Points of a list up to which a thread for each cell folds them, at least; a block reads more to shared memory."""
+
+RANKED_LIST = 1024
 """Points of a list up to which each of them looks at the list for its place in it, at least."""
 
 LIST_STEPS = 4

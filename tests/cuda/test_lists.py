@@ -164,10 +164,17 @@ def modules(name: str, folder: Path) -> tuple[Any, gs.Module]:
     return m, both[1].build("llvm")
 
 
-@pytest.mark.parametrize("long", [3, 1024])
-@pytest.mark.parametrize("name", CASES)
-def test_points_are_taken_in_order(name: str, long: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# lists that a block makes and folds; that a point finds its place in and a thread folds; or as many as a block folds
+LENGTHS = [*((name, long, ranked) for name in CASES for long, ranked in [(3, 3), (256, 1024)])]
+LENGTHS += [(name, 3, 50) for name in ("rows", "columns", "positions")]
+
+
+@pytest.mark.parametrize(("name", "long", "ranked"), LENGTHS)
+def test_points_are_taken_in_order(
+    name: str, long: int, ranked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lists, "LONG_LIST", long)
+    monkeypatch.setattr(lists, "RANKED_LIST", ranked)
     m, reference = modules(name, tmp_path)
     for seed in range(SEEDS):
         given = given_to(name)

@@ -265,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_2(int64_t*
   if (((((int64_t)blockIdx.x) * (int64_t)1024) + ((int64_t)threadIdx.x)) < n) {
     put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)1024) + ((int64_t)threadIdx.x))] = begin_ptr[0];
   }
-  if ((((k + (int64_t)1023) >> (int64_t)10) < count0) && ((int64_t)1024 < count0)) {
+  if ((((k + (int64_t)1023) >> (int64_t)10) < count0) && ((int64_t)256 < count0)) {
     gs_put_int64((&(put_3_counts_ptr[(n + (int64_t)1)])), (&(put_3_long_ptr[0])), ((((int64_t)blockIdx.x) * (int64_t)1024) + ((int64_t)threadIdx.x)));
   }
 }
@@ -312,8 +312,11 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_4(int64_t* 
       begin__ptr[0] = (put_3_places_ptr[cell0] - count0);
       int64_t begin0 = begin__ptr[0];
       rank_ptr[0] = (int64_t)0;
-      for (int64_t k_1 = (int64_t)0; k_1 < count0; ++k_1) {
-        rank_ptr[0] = (rank_ptr[0] + ((int64_t)(put_3_unordered_ptr[(k_1 + begin0)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)))));
+      for (int64_t k_1 = (int64_t)0; k_1 < (count0 >> (int64_t)2); ++k_1) {
+        rank_ptr[0] = ((((rank_ptr[0] + ((int64_t)(put_3_unordered_ptr[((k_1 * (int64_t)4) + begin0)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)1)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)2)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)3)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)))));
+      }
+      for (int64_t k_2 = (int64_t)0; k_2 < (count0 & (int64_t)3); ++k_2) {
+        rank_ptr[0] = (rank_ptr[0] + ((int64_t)(put_3_unordered_ptr[((((count0 >> (int64_t)2) * (int64_t)4) + k_2) + begin0)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)))));
       }
       put_3_ordered_ptr[(begin0 + rank_ptr[0])] = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     }
@@ -331,27 +334,35 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_5(int64_t*
     int64_t cell0 = cell__ptr[0];
     alignas(8) int64_t list__ptr[2];
     list__ptr[0] = put_3_counts_ptr[cell0];
-    list__ptr[1] = put_3_places_ptr[cell0];
+    int64_t condval;
+    if ((put_3_counts_ptr[cell0] <= ((k + (int64_t)1023) >> (int64_t)10)) || (put_3_counts_ptr[cell0] <= (int64_t)1024)) {
+      condval = (put_3_places_ptr[cell0] - put_3_counts_ptr[cell0]);
+    } else {
+      condval = put_3_places_ptr[cell0];
+    }
+    list__ptr[1] = condval;
     int64_t list0 = list__ptr[0];
     int64_t list1 = list__ptr[1];
-    alignas(8) int64_t upto_ptr[1];
-    alignas(8) uint chosen_ptr[1];
-    upto_ptr[0] = (int64_t)0;
-    for (int64_t s = (int64_t)0; s < ((k + (int64_t)8191) >> (int64_t)13); ++s) {
-      alignas(8) int64_t first__ptr[1];
-      first__ptr[0] = ((s * (int64_t)8192) + (((int64_t)threadIdx.x) * (int64_t)8));
-      int64_t first0 = first__ptr[0];
-      chosen_ptr[0] = (uint)0;
-      for (int64_t q = (int64_t)0; q < (int64_t)8; ++q) {
-        int64_t condval;
-        if (i_ptr[min((first0 + q), (k - (int64_t)1))] < (int64_t)0) {
-          condval = (i_ptr[min((first0 + q), (k - (int64_t)1))] + n);
-        } else {
-          condval = i_ptr[min((first0 + q), (k - (int64_t)1))];
+    if ((((k + (int64_t)1023) >> (int64_t)10) < list0) && ((int64_t)1024 < list0)) {
+      alignas(8) int64_t upto_ptr[1];
+      alignas(8) uint chosen_ptr[1];
+      upto_ptr[0] = (int64_t)0;
+      for (int64_t s = (int64_t)0; s < ((k + (int64_t)8191) >> (int64_t)13); ++s) {
+        alignas(8) int64_t first__ptr[1];
+        first__ptr[0] = ((s * (int64_t)8192) + (((int64_t)threadIdx.x) * (int64_t)8));
+        int64_t first0 = first__ptr[0];
+        chosen_ptr[0] = (uint)0;
+        for (int64_t q = (int64_t)0; q < (int64_t)8; ++q) {
+          int64_t condval_1;
+          if (i_ptr[min((first0 + q), (k - (int64_t)1))] < (int64_t)0) {
+            condval_1 = (i_ptr[min((first0 + q), (k - (int64_t)1))] + n);
+          } else {
+            condval_1 = i_ptr[min((first0 + q), (k - (int64_t)1))];
+          }
+          chosen_ptr[0] = (chosen_ptr[0] + (((uint)(((first0 + q) < k) && (condval_1 == cell0))) << ((uint)q)));
         }
-        chosen_ptr[0] = (chosen_ptr[0] + (((uint)(((first0 + q) < k) && (condval == cell0))) << ((uint)q)));
+        gs_appended_int64((&(put_3_ordered_ptr[list1])), (&(upto_ptr[0])), (&(sums_ptr[0])), first0, (&(chosen_ptr[0])));
       }
-      gs_appended_int64((&(put_3_ordered_ptr[list1])), (&(upto_ptr[0])), (&(sums_ptr[0])), first0, (&(chosen_ptr[0])));
     }
   }
 }
@@ -362,21 +373,27 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
     alignas(8) int64_t count__ptr[1];
     count__ptr[0] = put_3_counts_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))];
     int64_t count0 = count__ptr[0];
-    if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)1024)) {
+    if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)256)) {
       alignas(8) int64_t begin__ptr[1];
-      begin__ptr[0] = (put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))] - count0);
+      int64_t condval;
+      if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)1024)) {
+        condval = (put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))] - count0);
+      } else {
+        condval = put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))];
+      }
+      begin__ptr[0] = condval;
       int64_t begin0 = begin__ptr[0];
       alignas(16) float total0_ptr[4];
       alignas(16) float values0_ptr[64];
       alignas(16) float result0_ptr[4];
       for (int64_t q = (int64_t)0; q < (int64_t)4; ++q) {
-        float condval;
+        float condval_1;
         if ((in_place % (int64_t)2) == (int64_t)1) {
-          condval = out0_put_3_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
+          condval_1 = out0_put_3_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
         } else {
-          condval = x_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
+          condval_1 = x_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
         }
-        total0_ptr[q] = condval;
+        total0_ptr[q] = condval_1;
       }
       alignas(8) int64_t points__ptr[2];
       points__ptr[0] = count0;
@@ -484,34 +501,34 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
       }
       for (int64_t s_1 = (int64_t)0; s_1 < ((((points0 + (int64_t)3) - points1) ^ (int64_t)0) >> (int64_t)2); ++s_1) {
         alignas(8) int64_t number__ptr_1[4];
-        int64_t condval_1;
-        if (((s_1 * (int64_t)4) + points1) < points0) {
-          condval_1 = put_3_ordered_ptr[(((s_1 * (int64_t)4) + begin0) + points1)];
-        } else {
-          condval_1 = (int64_t)0;
-        }
-        number__ptr_1[0] = condval_1;
         int64_t condval_2;
-        if ((((s_1 * (int64_t)4) + points1) + (int64_t)1) < points0) {
-          condval_2 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)1)];
+        if (((s_1 * (int64_t)4) + points1) < points0) {
+          condval_2 = put_3_ordered_ptr[(((s_1 * (int64_t)4) + begin0) + points1)];
         } else {
           condval_2 = (int64_t)0;
         }
-        number__ptr_1[1] = condval_2;
+        number__ptr_1[0] = condval_2;
         int64_t condval_3;
-        if ((((s_1 * (int64_t)4) + points1) + (int64_t)2) < points0) {
-          condval_3 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)2)];
+        if ((((s_1 * (int64_t)4) + points1) + (int64_t)1) < points0) {
+          condval_3 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)1)];
         } else {
           condval_3 = (int64_t)0;
         }
-        number__ptr_1[2] = condval_3;
+        number__ptr_1[1] = condval_3;
         int64_t condval_4;
-        if ((((s_1 * (int64_t)4) + points1) + (int64_t)3) < points0) {
-          condval_4 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)3)];
+        if ((((s_1 * (int64_t)4) + points1) + (int64_t)2) < points0) {
+          condval_4 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)2)];
         } else {
           condval_4 = (int64_t)0;
         }
-        number__ptr_1[3] = condval_4;
+        number__ptr_1[2] = condval_4;
+        int64_t condval_5;
+        if ((((s_1 * (int64_t)4) + points1) + (int64_t)3) < points0) {
+          condval_5 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)3)];
+        } else {
+          condval_5 = (int64_t)0;
+        }
+        number__ptr_1[3] = condval_5;
         int64_t number0_1 = number__ptr_1[0];
         int64_t number1_1 = number__ptr_1[1];
         int64_t number2_1 = number__ptr_1[2];
@@ -559,30 +576,36 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
   }
 }
 
-extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* __restrict__ out0_put_3_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_long_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, float* __restrict__ v_ptr, float* __restrict__ x_ptr, int64_t in_place, int64_t n) {
+extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* __restrict__ out0_put_3_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_long_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, float* __restrict__ v_ptr, float* __restrict__ x_ptr, int64_t in_place, int64_t k, int64_t n) {
   __shared__ alignas(16) float staged0_ptr[4096];
   alignas(8) int64_t tasks__ptr[1];
   tasks__ptr[0] = put_3_counts_ptr[(n + (int64_t)1)];
   int64_t tasks0 = tasks__ptr[0];
-  for (int64_t k = (int64_t)0; k < ((max((tasks0 - ((int64_t)blockIdx.x)), (int64_t)0) + (int64_t)131) / (int64_t)132); ++k) {
+  for (int64_t k_1 = (int64_t)0; k_1 < ((max((tasks0 - ((int64_t)blockIdx.x)), (int64_t)0) + (int64_t)131) / (int64_t)132); ++k_1) {
     alignas(8) int64_t cell__ptr[1];
-    cell__ptr[0] = put_3_long_ptr[((k * (int64_t)132) + ((int64_t)blockIdx.x))];
+    cell__ptr[0] = put_3_long_ptr[((k_1 * (int64_t)132) + ((int64_t)blockIdx.x))];
     int64_t cell0 = cell__ptr[0];
     alignas(8) int64_t list__ptr[2];
     list__ptr[0] = put_3_counts_ptr[cell0];
-    list__ptr[1] = put_3_places_ptr[cell0];
+    int64_t condval;
+    if ((put_3_counts_ptr[cell0] <= ((k + (int64_t)1023) >> (int64_t)10)) || (put_3_counts_ptr[cell0] <= (int64_t)1024)) {
+      condval = (put_3_places_ptr[cell0] - put_3_counts_ptr[cell0]);
+    } else {
+      condval = put_3_places_ptr[cell0];
+    }
+    list__ptr[1] = condval;
     int64_t list0 = list__ptr[0];
     int64_t list1 = list__ptr[1];
     alignas(16) float total0_ptr[4];
     alignas(16) float values0_ptr[64];
     if ((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) {
-      float condval;
+      float condval_1;
       if ((in_place % (int64_t)2) == (int64_t)1) {
-        condval = out0_put_3_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
+        condval_1 = out0_put_3_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
       } else {
-        condval = x_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
+        condval_1 = x_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
       }
-      total0_ptr[0] = condval;
+      total0_ptr[0] = condval_1;
     }
     for (int64_t s = (int64_t)0; s < ((list0 + (int64_t)511) >> (int64_t)9); ++s) {
       if (((s * (int64_t)512) + (((int64_t)threadIdx.x) >> (int64_t)1)) < list0) {
@@ -593,8 +616,19 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* _
         gs_copy_16((&(staged0_ptr[(((int64_t)threadIdx.x) * (int64_t)4)])), (&(values0_ptr[0])));
       }
       __syncthreads();
-      for (int r = 0; r < ((int)(((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) ? min((list0 - (s * (int64_t)512)), (int64_t)512) : (int64_t)0)); ++r) {
-        total0_ptr[0] = (total0_ptr[0] + staged0_ptr[((((int64_t)r) * (int64_t)8) + ((int64_t)threadIdx.x))]);
+      alignas(8) int64_t there__ptr[2];
+      there__ptr[0] = (((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) ? min((list0 - (s * (int64_t)512)), (int64_t)512) : (int64_t)0);
+      there__ptr[1] = ((((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) ? min((list0 - (s * (int64_t)512)), (int64_t)512) : (int64_t)0) >> (int64_t)2);
+      int64_t there0 = there__ptr[0];
+      int64_t there1 = there__ptr[1];
+      for (int64_t r = (int64_t)0; r < there1; ++r) {
+        total0_ptr[0] = (total0_ptr[0] + staged0_ptr[((r * (int64_t)32) + ((int64_t)threadIdx.x))]);
+        total0_ptr[0] = (total0_ptr[0] + staged0_ptr[(((r * (int64_t)32) + ((int64_t)threadIdx.x)) + (int64_t)8)]);
+        total0_ptr[0] = (total0_ptr[0] + staged0_ptr[(((r * (int64_t)32) + ((int64_t)threadIdx.x)) + (int64_t)16)]);
+        total0_ptr[0] = (total0_ptr[0] + staged0_ptr[(((r * (int64_t)32) + ((int64_t)threadIdx.x)) + (int64_t)24)]);
+      }
+      for (int64_t r_1 = (int64_t)0; r_1 < (there0 - (there1 * (int64_t)4)); ++r_1) {
+        total0_ptr[0] = (total0_ptr[0] + staged0_ptr[(((there1 * (int64_t)32) + (r_1 * (int64_t)8)) + ((int64_t)threadIdx.x))]);
       }
       __syncthreads();
     }
