@@ -22,8 +22,8 @@ from gscompile.ir.ops.scattering import Lane, ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
 from gscompile.schedules.cuda.check import checked, guarded
-from gscompile.schedules.cuda.choices import UNDERWAY
-from gscompile.schedules.cuda.launch import coordinates, over
+from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
+from gscompile.schedules.cuda.launch import coordinates, over, resident
 from gscompile.schedules.cuda.lists import Lists
 from gscompile.schedules.cuda.numbers import LIST_STEPS, LIST_THREADS, LIST_UNITS, ORDERED_POINTS
 from gscompile.schedules.cuda.ordered import in_order
@@ -142,7 +142,8 @@ class _Folds:
                 short = T.registers("begin", [begin], lambda x: self.short_list(c, count, x[0]))
                 return T.if_(lists.is_short(count), short)
 
-            return T.registers("count", [T.load(lists.counts, cell)], lambda x: fold(*x))
+            folded = T.registers("count", [T.load(lists.counts, cell)], lambda x: fold(*x))
+            return resident(self.ctx.choose(BLOCK), folded)
 
         return over(self.ctx, box, thread)
 

@@ -83,7 +83,7 @@ LONG_LIST = 256
 RANKED_LIST = 1024
 """Points of a list up to which each of them looks at the list for its place in it, at least."""
 
-LIST_STEPS = 4
+LIST_STEPS = 2
 """Times as many points of a list that a thread has underway while it has as many: a list's points are folded one after the other,
 and memory takes as long as 100 additions."""
 

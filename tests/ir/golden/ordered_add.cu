@@ -367,7 +367,7 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_5(int64_t*
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __restrict__ out0_put_3_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, float* __restrict__ v_ptr, float* __restrict__ x_ptr, int64_t in_place, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256, 4) ordered_add_kernel_6(float* __restrict__ out0_put_3_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, float* __restrict__ v_ptr, float* __restrict__ x_ptr, int64_t in_place, int64_t k, int64_t n) {
   if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < (n * (int64_t)2)) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     alignas(8) int64_t count__ptr[1];
@@ -384,7 +384,7 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
       begin__ptr[0] = condval;
       int64_t begin0 = begin__ptr[0];
       alignas(16) float total0_ptr[4];
-      alignas(16) float values0_ptr[64];
+      alignas(16) float values0_ptr[32];
       alignas(16) float result0_ptr[4];
       for (int64_t q = (int64_t)0; q < (int64_t)4; ++q) {
         float condval_1;
@@ -397,27 +397,19 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
       }
       alignas(8) int64_t points__ptr[2];
       points__ptr[0] = count0;
-      points__ptr[1] = ((count0 >> (int64_t)4) * (int64_t)16);
+      points__ptr[1] = ((count0 >> (int64_t)3) * (int64_t)8);
       int64_t points0 = points__ptr[0];
       int64_t points1 = points__ptr[1];
-      for (int64_t s = (int64_t)0; s < (points1 >> (int64_t)4); ++s) {
-        alignas(8) int64_t number__ptr[16];
-        number__ptr[0] = put_3_ordered_ptr[((s * (int64_t)16) + begin0)];
-        number__ptr[1] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)1)];
-        number__ptr[2] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)2)];
-        number__ptr[3] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)3)];
-        number__ptr[4] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)4)];
-        number__ptr[5] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)5)];
-        number__ptr[6] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)6)];
-        number__ptr[7] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)7)];
-        number__ptr[8] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)8)];
-        number__ptr[9] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)9)];
-        number__ptr[10] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)10)];
-        number__ptr[11] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)11)];
-        number__ptr[12] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)12)];
-        number__ptr[13] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)13)];
-        number__ptr[14] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)14)];
-        number__ptr[15] = put_3_ordered_ptr[(((s * (int64_t)16) + begin0) + (int64_t)15)];
+      for (int64_t s = (int64_t)0; s < (points1 >> (int64_t)3); ++s) {
+        alignas(8) int64_t number__ptr[8];
+        number__ptr[0] = put_3_ordered_ptr[((s * (int64_t)8) + begin0)];
+        number__ptr[1] = put_3_ordered_ptr[(((s * (int64_t)8) + begin0) + (int64_t)1)];
+        number__ptr[2] = put_3_ordered_ptr[(((s * (int64_t)8) + begin0) + (int64_t)2)];
+        number__ptr[3] = put_3_ordered_ptr[(((s * (int64_t)8) + begin0) + (int64_t)3)];
+        number__ptr[4] = put_3_ordered_ptr[(((s * (int64_t)8) + begin0) + (int64_t)4)];
+        number__ptr[5] = put_3_ordered_ptr[(((s * (int64_t)8) + begin0) + (int64_t)5)];
+        number__ptr[6] = put_3_ordered_ptr[(((s * (int64_t)8) + begin0) + (int64_t)6)];
+        number__ptr[7] = put_3_ordered_ptr[(((s * (int64_t)8) + begin0) + (int64_t)7)];
         int64_t number0 = number__ptr[0];
         int64_t number1 = number__ptr[1];
         int64_t number2 = number__ptr[2];
@@ -426,14 +418,6 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
         int64_t number5 = number__ptr[5];
         int64_t number6 = number__ptr[6];
         int64_t number7 = number__ptr[7];
-        int64_t number8 = number__ptr[8];
-        int64_t number9 = number__ptr[9];
-        int64_t number10 = number__ptr[10];
-        int64_t number11 = number__ptr[11];
-        int64_t number12 = number__ptr[12];
-        int64_t number13 = number__ptr[13];
-        int64_t number14 = number__ptr[14];
-        int64_t number15 = number__ptr[15];
         gs_load_16((&(values0_ptr[0])), (&(v_ptr[((number0 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         gs_load_16((&(values0_ptr[4])), (&(v_ptr[((number1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         gs_load_16((&(values0_ptr[8])), (&(v_ptr[((number2 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
@@ -442,14 +426,6 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
         gs_load_16((&(values0_ptr[20])), (&(v_ptr[((number5 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         gs_load_16((&(values0_ptr[24])), (&(v_ptr[((number6 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         gs_load_16((&(values0_ptr[28])), (&(v_ptr[((number7 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[32])), (&(v_ptr[((number8 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[36])), (&(v_ptr[((number9 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[40])), (&(v_ptr[((number10 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[44])), (&(v_ptr[((number11 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[48])), (&(v_ptr[((number12 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[52])), (&(v_ptr[((number13 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[56])), (&(v_ptr[((number14 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
-        gs_load_16((&(values0_ptr[60])), (&(v_ptr[((number15 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         for (int q_1 = 0; q_1 < 4; ++q_1) {
           total0_ptr[q_1] = (total0_ptr[q_1] + values0_ptr[q_1]);
         }
@@ -473,30 +449,6 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
         }
         for (int q_8 = 0; q_8 < 4; ++q_8) {
           total0_ptr[q_8] = (total0_ptr[q_8] + values0_ptr[(q_8 + 28)]);
-        }
-        for (int q_9 = 0; q_9 < 4; ++q_9) {
-          total0_ptr[q_9] = (total0_ptr[q_9] + values0_ptr[(q_9 + 32)]);
-        }
-        for (int q_10 = 0; q_10 < 4; ++q_10) {
-          total0_ptr[q_10] = (total0_ptr[q_10] + values0_ptr[(q_10 + 36)]);
-        }
-        for (int q_11 = 0; q_11 < 4; ++q_11) {
-          total0_ptr[q_11] = (total0_ptr[q_11] + values0_ptr[(q_11 + 40)]);
-        }
-        for (int q_12 = 0; q_12 < 4; ++q_12) {
-          total0_ptr[q_12] = (total0_ptr[q_12] + values0_ptr[(q_12 + 44)]);
-        }
-        for (int q_13 = 0; q_13 < 4; ++q_13) {
-          total0_ptr[q_13] = (total0_ptr[q_13] + values0_ptr[(q_13 + 48)]);
-        }
-        for (int q_14 = 0; q_14 < 4; ++q_14) {
-          total0_ptr[q_14] = (total0_ptr[q_14] + values0_ptr[(q_14 + 52)]);
-        }
-        for (int q_15 = 0; q_15 < 4; ++q_15) {
-          total0_ptr[q_15] = (total0_ptr[q_15] + values0_ptr[(q_15 + 56)]);
-        }
-        for (int q_16 = 0; q_16 < 4; ++q_16) {
-          total0_ptr[q_16] = (total0_ptr[q_16] + values0_ptr[(q_16 + 60)]);
         }
       }
       for (int64_t s_1 = (int64_t)0; s_1 < ((((points0 + (int64_t)3) - points1) ^ (int64_t)0) >> (int64_t)2); ++s_1) {
@@ -546,28 +498,28 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_6(float* __
           gs_load_16((&(values0_ptr[12])), (&(v_ptr[((number3_1 * (int64_t)8) + ((((int64_t)threadIdx.x) & (int64_t)1) * (int64_t)4))])));
         }
         if (((s_1 * (int64_t)4) + points1) < points0) {
-          for (int q_17 = 0; q_17 < 4; ++q_17) {
-            total0_ptr[q_17] = (total0_ptr[q_17] + values0_ptr[q_17]);
+          for (int q_9 = 0; q_9 < 4; ++q_9) {
+            total0_ptr[q_9] = (total0_ptr[q_9] + values0_ptr[q_9]);
           }
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)1) < points0) {
-          for (int q_18 = 0; q_18 < 4; ++q_18) {
-            total0_ptr[q_18] = (total0_ptr[q_18] + values0_ptr[(q_18 + 4)]);
+          for (int q_10 = 0; q_10 < 4; ++q_10) {
+            total0_ptr[q_10] = (total0_ptr[q_10] + values0_ptr[(q_10 + 4)]);
           }
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)2) < points0) {
-          for (int q_19 = 0; q_19 < 4; ++q_19) {
-            total0_ptr[q_19] = (total0_ptr[q_19] + values0_ptr[(q_19 + 8)]);
+          for (int q_11 = 0; q_11 < 4; ++q_11) {
+            total0_ptr[q_11] = (total0_ptr[q_11] + values0_ptr[(q_11 + 8)]);
           }
         }
         if ((((s_1 * (int64_t)4) + points1) + (int64_t)3) < points0) {
-          for (int q_20 = 0; q_20 < 4; ++q_20) {
-            total0_ptr[q_20] = (total0_ptr[q_20] + values0_ptr[(q_20 + 12)]);
+          for (int q_12 = 0; q_12 < 4; ++q_12) {
+            total0_ptr[q_12] = (total0_ptr[q_12] + values0_ptr[(q_12 + 12)]);
           }
         }
       }
-      for (int q_21 = 0; q_21 < 4; ++q_21) {
-        result0_ptr[q_21] = total0_ptr[q_21];
+      for (int q_13 = 0; q_13 < 4; ++q_13) {
+        result0_ptr[q_13] = total0_ptr[q_13];
       }
       if (((in_place % (int64_t)2) < (int64_t)1) || ((int64_t)0 < count0)) {
         *(float4*)(out0_put_3_ptr + ((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4))) = *(float4*)(result0_ptr + (int64_t)0);
@@ -597,7 +549,7 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* _
     int64_t list0 = list__ptr[0];
     int64_t list1 = list__ptr[1];
     alignas(16) float total0_ptr[4];
-    alignas(16) float values0_ptr[64];
+    alignas(16) float values0_ptr[32];
     if ((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) {
       float condval_1;
       if ((in_place % (int64_t)2) == (int64_t)1) {
