@@ -5,7 +5,8 @@ long list that would be a wait for memory after the other: a block reads many ro
 for each cell folds them.
 
 Bytes of memory, besides those of :mod:`gscompile.schedules.cuda.lists`, for a slice of r bytes: r of src, and 4, for each point,
-r of base and r written for each slice.
+r of base and r written for each slice.  Where slices are more than ``SLICES_PER_POINT`` times the points, most
+lists would be of none, and :mod:`gscompile.schedules.cuda.ordered` has them.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
 from gscompile.schedules.cuda.launch import coordinates, over, resident
 from gscompile.schedules.cuda.lists import Lists
-from gscompile.schedules.cuda.numbers import LIST_STEPS, LIST_THREADS, LIST_UNITS, ORDERED_POINTS
-from gscompile.schedules.cuda.ordered import in_order
-from gscompile.schedules.cuda.owners import position_of
+from gscompile.schedules.cuda.numbers import LIST_STEPS, LIST_THREADS, LIST_UNITS, ORDERED_POINTS, SLICES_PER_POINT
+from gscompile.schedules.cuda.ordered import by_owners, in_order
+from gscompile.schedules.cuda.owners import position_of, slices
 from gscompile.schedules.cuda.points import Point, extents, slice_axes, where
 from gscompile.schedules.cuda.runs import RowsAdded
 from gscompile.schedules.cuda.vectors import COPY, by_words, moved
@@ -48,10 +49,16 @@ class Listed:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not in_order(nest, ctx) or not ctx.target.cooperative:
             return None
-        points = product(extents(nest, slice_axes(nest)))
+        points, cells = product(extents(nest, slice_axes(nest))), product(slices(nest))
         if nest.op.overlapping or (isinstance(points, int) and points <= ORDERED_POINTS) or product(nest.shape) == 0:
             return None
-        return checked(nest, _Folds.of(nest, guarded(ctx, nest)).statement())
+        ctx = guarded(ctx, nest)
+        many = ctx.sizes(cells) <= ctx.sizes(points * SLICES_PER_POINT)
+        known = T.constant_value(many)
+        if known is not None and not known:
+            return None
+        listed = _Folds.of(nest, ctx).statement()
+        return checked(nest, listed if known else T.if_(many, listed, by_owners(nest, ctx)))
 
 
 @dataclass(frozen=True, slots=True)

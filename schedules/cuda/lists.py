@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
-from gscompile.ir.dims import Dim, product
+from gscompile.ir.dims import Dim, dim_min, product
 from gscompile.ir.index_map import Place
 from gscompile.ir.ops.reductions import REDUCTIONS
 from gscompile.ir.ops.scattering import ScatterNest
@@ -28,7 +28,7 @@ from gscompile.schedules.cuda.fills import filled
 from gscompile.schedules.cuda.groups import WARP
 from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, over
 from gscompile.schedules.cuda.matched import combined
-from gscompile.schedules.cuda.numbers import LIST_POINTS, LIST_THREADS, LONG_LIST, RANKED_LIST
+from gscompile.schedules.cuda.numbers import LIST_POINTS, LIST_THREADS, LONG_LIST, RANKED_LIST, SLICES_PER_POINT
 from gscompile.schedules.cuda.owners import known_by_cell, number_of, slices, telling_axes
 from gscompile.schedules.cuda.points import Point, extents, point_at, slice_axes, taken
 from gscompile.schedules.loops import ravel, storage
@@ -62,7 +62,9 @@ class Lists:
     @classmethod
     def of(cls, nest: ScatterNest, ctx: Context) -> Self:
         points, cells = product(extents(nest, slice_axes(nest))), product(slices(nest))
-        dtype = DTYPES["int32" if isinstance(points, int) and points <= MOST_NARROW else "int64"]
+        narrow = all(isinstance(count, int) and count <= MOST_NARROW for count in (points, cells))
+        dtype = DTYPES["int32" if narrow else "int64"]
+        cells = dim_min(cells, points * SLICES_PER_POINT)  # in other calls there are no lists
         sizes = {
             "counts": cells + 2,
             "places": cells,

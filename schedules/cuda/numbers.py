@@ -68,6 +68,9 @@ ORDERED_RANGES = 64
 ORDERED_POINTS = 256
 """Points up to which each of these threads looks at all, rather than that they are listed first, by five launches more."""
 
+SLICES_PER_POINT = 256
+"""Slices for each point, from which on each of these threads looks at all points, too: lists take 16 bytes for each slice."""
+
 LIST_THREADS = 1024
 """Threads of a block that takes places for as many lists: the more, the fewer atomics of the one number that they share."""
 

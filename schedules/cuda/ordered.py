@@ -36,8 +36,12 @@ class Ordered:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest) or not in_order(nest, ctx):
             return None
-        owned = Owned.whole() if nest.op.overlapping else Owned.of(nest)
-        return checked(nest, _Ordered.of(nest, guarded(ctx, nest), owned).statement())
+        return checked(nest, by_owners(nest, guarded(ctx, nest)))
+
+
+def by_owners(nest: ScatterNest, ctx: Context) -> Stmt:
+    """The kernels."""
+    return _Ordered.of(nest, ctx, Owned.whole() if nest.op.overlapping else Owned.of(nest)).statement()
 
 
 @dataclass(frozen=True, slots=True)

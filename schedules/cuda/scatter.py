@@ -4,8 +4,9 @@ All start by copying base to the output (skipped in place) and differ in how poi
 
 * ``Direct``: ``unique=True`` promises that they do not meet.
 * ``LastWriter`` (update): the last point of each cell is found first; see :mod:`gscompile.schedules.cuda.last_writer`.
-* ``Ordered`` (``deterministic=True``, where floats would round differently in another order): a thread owns cells and takes
-  their points in row-major order, as on llvm.
+* ``Listed`` (``deterministic=True``, where floats would round differently in another order, and functions that nothing is known
+  of): the points of each cell are listed, and taken in row-major order; see :mod:`gscompile.schedules.cuda.listed`.
+* ``Ordered``, the same of few points or slices that overlap in part: a thread owns cells and looks at all points, as on llvm.
 * ``Atomics``: the fast path; exact for integers and for min and max, in no fixed order for sums of floats.
 """
 

@@ -208,6 +208,7 @@ ROWS = {
     "no row of the table": sized(3000, 2000),
     "all in one": sized(9, 10_000, np.full(10_000, -1)),
     "long and short lists": sized(40, 20_000, np.minimum(RNG.integers(-40, 40, 20_000), -30)),
+    "few of many slices": sized(2000, 7),
     "in order": sized(300, 2000, np.sort(RNG.integers(0, 300, 2000))),
 }
 
