@@ -203,6 +203,16 @@ def reductions(full: bool = True) -> Iterator[gs.Builder]:
             yield b
 
 
+def few() -> Iterator[gs.Builder]:
+    """Reductions in row-major order of few points."""
+    for dtype in FLOATS:
+        b = gs.Builder(f"few_{dtype}")
+        x, i, v = b.input("x", ("n", 6), dtype), b.input("i", (50,), "int64"), b.input("v", (50, 6), dtype)
+        for r in ("add", "mean", "max"):
+            b.output(b.put(x, i, v, reduction=r, bounds="fill", deterministic=True))
+        yield b
+
+
 def cells() -> Iterator[gs.Builder]:
     """Reductions of points that are single elements, which may meet in few cells."""
     for dtype in ("int8", "int64", "float16", "float32"):
@@ -316,4 +326,4 @@ def other_dtypes() -> Iterator[gs.Builder]:
 def everything(full: bool = True) -> Iterator[gs.Builder]:
     """All of the above; not ``full``: fewer pairs of what is combined, and each by itself."""
     varied = (make(full) for make in (operators, reductions, folds))
-    return chain(*varied, cells(), rows(), functions(), moves(), other_dtypes())
+    return chain(*varied, few(), cells(), rows(), functions(), moves(), other_dtypes())
