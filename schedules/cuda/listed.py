@@ -26,7 +26,14 @@ from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
 from gscompile.schedules.cuda.launch import coordinates, over, resident
 from gscompile.schedules.cuda.lists import Lists
-from gscompile.schedules.cuda.numbers import LIST_STEPS, LIST_THREADS, LIST_UNITS, ORDERED_POINTS, SLICES_PER_POINT
+from gscompile.schedules.cuda.numbers import (
+    LIST_STEPS,
+    LIST_THREADS,
+    LIST_UNITS,
+    ORDERED_POINTS,
+    SHARED_BYTES,
+    SLICES_PER_POINT,
+)
 from gscompile.schedules.cuda.ordered import by_owners, in_order
 from gscompile.schedules.cuda.owners import position_of, slices
 from gscompile.schedules.cuda.points import Point, extents, slice_axes, where
@@ -51,6 +58,8 @@ class Listed:
             return None
         points, cells = product(extents(nest, slice_axes(nest))), product(slices(nest))
         if nest.op.overlapping or (isinstance(points, int) and points <= ORDERED_POINTS) or product(nest.shape) == 0:
+            return None
+        if sum(lane.dtype.itemsize for lane in nest.lanes) * LIST_THREADS > SHARED_BYTES:
             return None
         ctx = guarded(ctx, nest)
         many = ctx.sizes(cells) <= ctx.sizes(points * SLICES_PER_POINT)

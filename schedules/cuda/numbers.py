@@ -31,6 +31,9 @@ PANEL_CELLS = 32
 PRIVATE_BYTES = 32 << 10
 """Of a block's own accumulators: five blocks fit the 164 KB of shared memory of a multiprocessor of A100, seven that of H100."""
 
+SHARED_BYTES = 48 << 10
+"""Of shared memory that a kernel may have without asking for more."""
+
 POINTS_PER_CELL = 2
 """Points that a block has at least for each of its cells: what it adds to global memory is half of them at most, and lies side by
 side."""

@@ -99,6 +99,43 @@ def products() -> Any:
     return declare, arrays
 
 
+def scalars() -> Any:
+    """All points hit the one cell of a tensor without axes."""
+
+    def declare(b: gs.Builder) -> gs.Value:
+        x, i = b.input("x", (), "float32"), b.input("i", ("k", 0), "int64")
+        return b.scatter_nd(x, i, b.input("v", ("k",), "float32"), reduction="add", deterministic=True)
+
+    def arrays() -> dict[str, Array]:
+        return {"x": floats("float32"), "i": np.zeros((700, 0), "int64"), "v": floats("float32", 700)}
+
+    return declare, arrays
+
+
+def several(dtypes: list[str]) -> Any:
+    """By a function of one's own, of tensors of some dtypes."""
+    rows = {"update_window_dims": [], "inserted_window_dims": [0], "input_batching_dims": []}
+    rows |= {"scatter_indices_batching_dims": [], "scatter_dims_to_operand_dims": [0], "index_vector_dim": 1}  # type: ignore[dict-item]
+
+    def function(*values: gs.Value) -> list[gs.Value]:
+        old, new = values[: len(dtypes)], values[len(dtypes) :]
+        differ = old[0] != new[0]
+        return [differ, *(a * 3 + c + differ for a, c in zip(old[1:], new[1:], strict=True))]
+
+    def declare(b: gs.Builder) -> Any:
+        x = [b.input(f"x{k}", ("n",), d) for k, d in enumerate(dtypes)]
+        v = [b.input(f"v{k}", ("k",), d) for k, d in enumerate(dtypes)]
+        return xla.scatter(x, b.input("i", ("k", 1), "int64"), v, **rows, update_computation=function)
+
+    def arrays() -> dict[str, Array]:
+        given = {"i": RNG.integers(0, 40, (900, 1))}
+        for k, d in enumerate(dtypes):
+            given |= {f"x{k}": RNG.integers(0, 2, 40).astype(d), f"v{k}": RNG.integers(0, 2, 900).astype(d)}
+        return given
+
+    return declare, arrays
+
+
 def computed() -> Any:
     """By a function of one's own, of two tensors."""
     rows = {
@@ -142,6 +179,9 @@ CASES: dict[str, tuple[Callable[[gs.Builder], Any], Callable[[], dict[str, Array
     "positions": positions(),
     "products": products(),
     "by a function": computed(),
+    "narrow": several(["bool", "int8"]),
+    "as many as there is room for": several(["bool", *["int64"] * 5]),
+    "a tensor without axes": scalars(),
 }
 
 
@@ -239,6 +279,12 @@ def test_the_first_bad_index_is_named(value: int, sums: Any) -> None:
     with pytest.raises(gs.BoundsError) as e:
         sums(**given)
     assert (e.value.tensor, e.value.position, e.value.value) == ("i", (17,), value)
+
+
+def test_more_tensors_than_there_is_room_for_are_taken_one_by_one() -> None:
+    b = gs.Builder("more")
+    b.output(*several(["bool", *["int64"] * 6])[0](b))
+    assert {rule for _, rule in b.build("cuda").stats.kernels} == {"ordered"}
 
 
 def test_few_points_are_looked_at_by_each_thread(tmp_path: Path) -> None:
