@@ -97,7 +97,7 @@ class _Folds:
     """Folds of points in the order of lists.
 
     Attributes:
-        parts: the tensors.
+        parts: the tensors, of :meth:`own`.
         rows: what reads neighbours of a row at once; None where points do not come in rows.
         n: these neighbours, or 1.
         most: points that a thread has read before it folds any, where a list has as many.
@@ -122,6 +122,12 @@ class _Folds:
         n = rows.n if rows is not None and len(nest.shape) - 1 in nest.covered else 1
         most = ctx.choose(UNDERWAY) * (1 if nest.lanes else LIST_STEPS)
 
+        return cls(nest, ctx, Lists.of(nest, ctx), (), None if rows is None else replace(rows, n=n), n, most)
+
+    def own(self) -> Self:
+        """The same with registers and shared memory for a kernel of its own."""
+        nest, n = self.nest, self.n
+
         def part(k: int, lane: Lane, acc: DType) -> _Part:
             def buffer(name: str, size: int, dtype: DType, scope: str) -> Buffer:
                 return T.buffer(f"{name}{k}", [size], dtype.tir, align=16, scope=scope)
@@ -130,18 +136,19 @@ class _Folds:
                 lane,
                 acc,
                 total=buffer("total", n, acc, "local"),
-                values=buffer("values", most * n, acc, "local"),
+                values=buffer("values", self.most * n, acc, "local"),
                 result=buffer("result", n, lane.dtype, "local"),
                 staged=buffer("staged", LIST_THREADS * n, acc, "shared"),
             )
 
+        acc = nest.op.accumulator(nest.dtype)
         alone = (Lane(nest.dtype, nest.out, nest.base, nest.src),)
-        parts = tuple(part(k, x, x.dtype if nest.lanes else acc) for k, x in enumerate(nest.lanes or alone))
-        return cls(nest, ctx, Lists.of(nest, ctx), parts, None if rows is None else replace(rows, n=n), n, most)
+        parts = (part(k, x, x.dtype if nest.lanes else acc) for k, x in enumerate(nest.lanes or alone))
+        return replace(self, parts=tuple(parts))
 
     def statement(self) -> Stmt:
         """All kernels."""
-        return T.seq(self.lists.made(), self.short_lists(), self.long_lists())
+        return T.seq(self.lists.made(), self.short_lists(), self.own().long_lists())
 
     def short_lists(self) -> Stmt:
         """A thread for each cell, or n neighbours in a row."""
@@ -155,7 +162,7 @@ class _Folds:
 
             def fold(count: Expr) -> Stmt:
                 begin = T.int64(lists.begin(cell, count))
-                short = T.registers("begin", [begin], lambda x: self.short_list(c, count, x[0]))
+                short = T.registers("begin", [begin], lambda x: self.own().short_list(c, count, x[0]))
                 return T.if_(lists.is_short(count), short)
 
             folded = T.registers("count", [T.load(lists.counts, cell)], lambda x: fold(*x))
