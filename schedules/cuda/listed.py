@@ -5,14 +5,15 @@ long list that would be a wait for memory after the other: a block reads many ro
 for each cell folds them.
 
 Bytes of memory, besides those of :mod:`gscompile.schedules.cuda.lists`, for a slice of r bytes: r of src, and 4, for each point,
-r of base and r written for each slice.  Where slices are more than ``SLICES_PER_POINT`` times the points, most
-lists would be of none, and :mod:`gscompile.schedules.cuda.ordered` has them.
+r of base and r written for each slice.  Where slices are more than ``SLICES_PER_POINT`` times the points, most lists would be of
+none, and :mod:`gscompile.schedules.cuda.ordered` has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
@@ -89,7 +90,11 @@ class _Part:
 
     def value(self, p: Point) -> Expr:
         """What a point brings, of dtype ``acc``."""
-        return cast(self.lane.src(p.grid, p.window), self.lane.dtype, self.acc)
+        return _brought(self.lane, self.acc, p)
+
+
+def _brought(lane: Lane, acc: DType, p: Point) -> Expr:
+    return cast(lane.src(p.grid, p.window), lane.dtype, acc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +118,10 @@ class _Folds:
 
     @classmethod
     def of(cls, nest: ScatterNest, ctx: Context) -> Self:
-        acc = nest.op.accumulator(nest.dtype)
-
-        def value(p: Point) -> Expr:
-            return cast(nest.src(p.grid, p.window), nest.dtype, acc)
-
-        rows = None if nest.lanes else RowsAdded.of(nest, ctx, nest.out, acc, value)
+        lane, acc = Lane(nest.dtype, nest.out, nest.base, nest.src), nest.op.accumulator(nest.dtype)
+        rows = None if nest.lanes else RowsAdded.of(nest, ctx, nest.out, acc, partial(_brought, lane, acc))
         n = rows.n if rows is not None and len(nest.shape) - 1 in nest.covered else 1
         most = ctx.choose(UNDERWAY) * (1 if nest.lanes else LIST_STEPS)
-
         return cls(nest, ctx, Lists.of(nest, ctx), (), None if rows is None else replace(rows, n=n), n, most)
 
     def own(self) -> Self:

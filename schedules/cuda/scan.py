@@ -61,15 +61,18 @@ def _in_parts(scan: _Warps | _Threads, enough: int, shuffled: bool) -> Stmt:
         return scan.advanced(1, None)
     count = ceildiv(extent, most)
     before = ctx.workspace(f"{nest.name}_before", nest.with_axis(count), nest.acc)
-    carried = _carry(nest, ctx, count, before)
-    if shuffled:
-        by_block = _carry_by_block(nest, ctx, count, before)
-        carried = T.if_(ctx.sizes(rows) <= T.const(SCAN_CARRY_ROWS), by_block, carried)
-        known = T.constant_value(ctx.sizes(rows))
-        if known is not None:
-            carried = by_block if known <= SCAN_CARRY_ROWS else _carry(nest, ctx, count, before)
     several = None if isinstance(extent, int) else nest.extent > most
-    return T.seq(T.if_(several, T.seq(scan.folded(count - 1, before), carried)), scan.advanced(count, before))
+    parts = T.seq(scan.folded(count - 1, before), _carried(nest, ctx, count, before, shuffled))
+    return T.seq(T.if_(several, parts), scan.advanced(count, before))
+
+
+def _carried(nest: ScanNest, ctx: Context, count: Dim, before: Buffer, shuffled: bool) -> Stmt:
+    """From what comes just before each part, what comes before it in all."""
+    few = ctx.sizes(product(nest.rest)) <= T.const(SCAN_CARRY_ROWS)
+    known = T.constant_value(few) if shuffled else 0
+    if known is not None:
+        return (_carried_by_block if known else _carried_by_thread)(nest, ctx, count, before)
+    return T.if_(few, _carried_by_block(nest, ctx, count, before), _carried_by_thread(nest, ctx, count, before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,8 @@ class _Threads:
     def steps(self) -> int:
         """Of a part, where there are several: the fewer rows, the shorter they are."""
         rows = product(self.nest.rest)
-        known = isinstance(rows, int) and self.ctx.target.cooperative
-        return SCAN_BLOCK // 4 if known and rows * 4 < SCAN_ROWS else SCAN_BLOCK  # type: ignore[operator]
+        few = isinstance(rows, int) and rows * 4 < SCAN_ROWS and self.ctx.target.cooperative
+        return SCAN_BLOCK // 4 if few else SCAN_BLOCK
 
     def over(self, count: Dim, body: Callable[[Buffer, list[Expr], Expr], Stmt]) -> Stmt:
         """``body(total, row, part)``: a thread for each of ``count`` parts of each row."""
@@ -250,25 +253,36 @@ def _lanes_upto(nest: ScanNest, x: Buffer, lane: Expr) -> Stmt:
     return T.for_(WARP.bit_length() - 1, step, "s")
 
 
-def _carry(nest: ScanNest, ctx: Context, count: Dim, before: Buffer) -> Stmt:
-    """From what comes just before each part, what comes before it in all: a thread for each row."""
+def _through(
+    nest: ScanNest, before: Buffer, total: Buffer, row: list[Expr], first: Expr, count: Expr, store: bool
+) -> Stmt:
+    """A total takes in the folds of so many parts, each stored as what comes just before the next.
+
+    Args:
+        store: what comes before the next in all takes the fold's place.
+    """
+
+    def part(k: Expr) -> Stmt:
+        at = nest.on_axis(row, first + k + 1)
+        add = T.store(total, [ZERO], nest.combine(T.load(total, ZERO), T.load(before, *at)))
+        return T.seq(add, T.store(before, at, T.load(total, ZERO)) if store else None)
+
+    return T.for_(count, part, "part")
+
+
+def _carried_by_thread(nest: ScanNest, ctx: Context, count: Dim, before: Buffer) -> Stmt:
+    """A thread for each row."""
 
     def thread(row: list[Expr], _: Expr) -> Stmt:
         total = T.buffer("total", [1], nest.acc.tir, align=8, scope="local")
-
-        def part(b: Expr) -> Stmt:
-            at = nest.on_axis(row, b + 1)
-            add = T.store(total, [ZERO], nest.combine(T.load(total, ZERO), T.load(before, *at)))
-            return T.seq(add, T.store(before, at, T.load(total, ZERO)))
-
         start = T.store(total, [ZERO], nest.initial)
-        return T.seq(T.allocate(total), start, T.for_(ctx.sizes(count) - 1, part, "part"))
+        return T.seq(T.allocate(total), start, _through(nest, before, total, row, ZERO, ctx.sizes(count) - 1, True))
 
     return over(ctx, nest.rest, thread)
 
 
-def _carry_by_block(nest: ScanNest, ctx: Context, count: Dim, before: Buffer) -> Stmt:
-    """The same by a block for each row: each thread folds parts that follow each other, all of them look what comes before
+def _carried_by_block(nest: ScanNest, ctx: Context, count: Dim, before: Buffer) -> Stmt:
+    """A block for each row: each thread folds parts that follow each other, all of them look what comes before
     theirs, and each goes on from there."""
     threads = SCAN_CARRY_THREADS
     total, upto = (T.buffer(name, [1], nest.acc.tir, align=8, scope="local") for name in ("total", "upto"))
@@ -282,12 +296,7 @@ def _carry_by_block(nest: ScanNest, ctx: Context, count: Dim, before: Buffer) ->
         length = T.minimum(each, parts - begin)
 
         def go(store: bool) -> Stmt:
-            def part(k: Expr) -> Stmt:
-                at = nest.on_axis(row, begin + k + 1)
-                add = T.store(total, [ZERO], nest.combine(T.load(total, ZERO), T.load(before, *at)))
-                return T.seq(add, T.store(before, at, T.load(total, ZERO)) if store else None)
-
-            return T.for_(length, part, "part")
+            return _through(nest, before, total, row, begin, length, store)
 
         def from_lane_before(place: Expr, then: Callable[[Expr], Stmt]) -> Stmt:
             return T.let("others", T.from_lane(T.load(upto, ZERO), T.maximum(place - 1, ZERO)), then)
