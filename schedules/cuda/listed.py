@@ -161,7 +161,7 @@ class _Folds:
             cell = lists.slice_number(c)
 
             def fold(count: Expr) -> Stmt:
-                begin = T.int64(lists.begin(cell, count))
+                begin = T.int64(T.load(lists.places, cell))
                 short = T.registers("begin", [begin], lambda x: self.own().short_list(c, count, x[0]))
                 return T.if_(lists.is_short(count), short)
 

@@ -1,6 +1,7 @@
 """The points of each slice of a scatter's output, in row-major order, as lists of their numbers.
 
-1. The points of each slice are counted: an atomic each, one for those of a warp that meet.
+1. The points of each slice are counted, by an atomic for those of a warp that meet, which tells each a place in its list.  Only
+   here are indices read: what the other kernels go by does not change while they run, whatever indices do.
 2. Slices get places for their lists.  A block adds up the counts of as many slices as it has threads and takes these places by
    one atomic: where a list lies depends on the order of blocks, what it holds does not.
 3. Each point puts its number into its list, in whatever order.
@@ -8,29 +9,30 @@
 5. Lists that are too long for that are made by a block each, which looks at all points in order.  Long are those of which a point
    would look at more numbers than a thread of that block.
 
-Bytes of memory, with numbers of 4 bytes: for each point 3 times its index, two atomics and 12 of lists; for each slice 16.
+Bytes of memory, with numbers of 4 bytes: for each point its index, an atomic, 20 of what is known of it, and 12
+of lists; for each slice 16.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gscompile.ir import tir as T
 from gscompile.ir.dims import Dim, dim_min, product
 from gscompile.ir.index_map import Place
-from gscompile.ir.ops.reductions import REDUCTIONS
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES
+from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
 from gscompile.schedules.cuda.fills import filled
-from gscompile.schedules.cuda.groups import WARP
-from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, over
-from gscompile.schedules.cuda.matched import combined
+from gscompile.schedules.cuda.groups import WARP, Group, groups
+from gscompile.schedules.cuda.launch import MOST_NARROW, by_width, coordinates, over, resident
+from gscompile.schedules.cuda.matched import cells_ahead
 from gscompile.schedules.cuda.numbers import LIST_POINTS, LIST_THREADS, LONG_LIST, RANKED_LIST, SLICES_PER_POINT
 from gscompile.schedules.cuda.owners import known_by_cell, number_of, slices, telling_axes
-from gscompile.schedules.cuda.points import Point, extents, point_at, slice_axes, taken
+from gscompile.schedules.cuda.points import Placed, Point, extents, point_at, slice_axes
 from gscompile.schedules.loops import ravel, storage
 from gscompile.schedules.rule import Context
 
@@ -47,7 +49,8 @@ class Lists:
     Attributes:
         counts: how many points each slice has; then how many places are taken, and how many slices have long lists.
         long: these slices.
-        places: where the list of each slice begins; where it ends, once points have put their numbers into it.
+        places: where the list of each slice begins.
+        hit, within: the slice that each point hits, negative for none, and its place in the list before that is in order.
         unordered, ordered: all lists.
     """
 
@@ -56,6 +59,8 @@ class Lists:
     counts: Buffer
     places: Buffer
     long: Buffer
+    hit: Buffer
+    within: Buffer
     unordered: Buffer
     ordered: Buffer
 
@@ -69,6 +74,8 @@ class Lists:
             "counts": cells + 2,
             "places": cells,
             "long": LIST_THREADS,
+            "hit": points,
+            "within": points,
             "unordered": points,
             "ordered": points,
         }
@@ -105,14 +112,40 @@ class Lists:
         return ravel(at, slices(self.nest), self.ctx.sizes)
 
     def counted(self) -> Stmt:
-        """Every point is counted."""
-        nest, shape, axes = self.nest, (product(slices(self.nest)) + 2,), slice_axes(self.nest)
-        counting = replace(nest, op=replace(nest.op, reduction=REDUCTIONS["add"]))
+        """Every point is counted, and its slice and place kept."""
+        nest, axes, underway = self.nest, slice_axes(self.nest), self.ctx.choose(UNDERWAY)
+        box, each = extents(nest, axes), WARP * underway
+        count = self.ctx.sizes(product(box))
 
-        def place(p: Point) -> list[Expr]:
-            return [self.slice_number(p.cell)]
+        def kernel(narrow: bool) -> Stmt:
+            def warp(group: Group, number: list[Expr]) -> Stmt:
+                first = number[0] * each + T.int64(group.lane)
 
-        return combined(counting, self.ctx, self.counts, shape, "add", axes, place, lambda p: self.number(1))
+                def use(points: list[Placed], cells: list[Expr]) -> Stmt:
+                    hit, within = known = [
+                        T.buffer(name, [underway], self.dtype, align=8, scope="local") for name in ("hit", "within")
+                    ]
+
+                    def keep(k: int) -> Stmt:
+                        kept = zip((self.hit, self.within), known, strict=True)
+                        return T.seq(*(T.store(to, [first + WARP * k], T.load(x, T.const(k))) for to, x in kept))
+
+                    return T.seq(
+                        *map(T.allocate, known),
+                        *(T.store(hit, [T.const(k)], T.cast(self.dtype, x)) for k, x in enumerate(cells)),
+                        *(p.test for p in points),
+                        _counted(self.counts, hit, within),
+                        *(T.if_(first + WARP * k < count, keep(k)) for k in range(underway)),
+                    )
+
+                def place(p: Point) -> Expr:
+                    return self.slice_number(p.cell)
+
+                return resident(self.ctx.choose(BLOCK), cells_ahead(nest, self.ctx, axes, first, narrow, place, use))
+
+            return groups(self.ctx, T.quotient(count + (each - 1), T.const(each)), WARP, warp)
+
+        return by_width(self.ctx, box, kernel)
 
     def reserved(self) -> Stmt:
         """Every slice gets as many places as it has points."""
@@ -140,25 +173,29 @@ class Lists:
 
         return T.thread_binding("blockIdx.x", blocks, thread, "b")
 
-    def each_ranked(self, body: Callable[[Expr, Expr, Expr], Stmt]) -> Stmt:
+    def each_ranked(self, body: Callable[[Expr, Expr, Expr, Expr], Stmt]) -> Stmt:
         """A thread for each point that takes part and finds its place in its list itself.
 
         Args:
-            body: (its slice's number, how many points that has, its own number) -> what it does.
+            body: (how many points its slice has, where its list begins, the point's position, its number) -> what it does.
         """
         nest, axes = self.nest, slice_axes(self.nest)
 
         def thread(at: list[Expr], i: Expr) -> Stmt:
-            point, ok = point_at(nest, axes, at, i)
+            point, _ = point_at(nest, axes, at, i)
 
             def found(cell: Expr) -> Stmt:
-                def one(count: Expr) -> Stmt:
-                    return T.if_(self.is_ranked(count), body(cell, count, number_of(nest, self.ctx, point, self.dtype)))
+                def one(count: Expr, begin: Expr) -> Stmt:
+                    return body(count, T.int64(begin), i, number_of(nest, self.ctx, point, self.dtype))
 
-                return T.registers("count", [T.load(self.counts, cell)], lambda x: one(*x))
+                def of(count: Expr) -> Stmt:
+                    begin = T.registers("begin", [T.load(self.places, cell)], lambda x: one(count, *x))
+                    return T.if_(self.is_ranked(count), begin)
 
-            known = T.registers("cell", [self.slice_number(point.cell)], lambda x: found(*x))
-            return T.if_(taken(nest, point, ok), known)
+                counted = T.registers("count", [T.load(self.counts, cell)], lambda x: of(*x))
+                return T.if_(cell >= 0, counted)
+
+            return T.registers("cell", [T.int64(T.load(self.hit, i))], lambda x: found(*x))
 
         return over(self.ctx, extents(nest, axes), thread)
 
@@ -176,35 +213,27 @@ class Lists:
         many = T.quotient(self.ctx.sizes(points) + (LIST_THREADS - 1), T.const(LIST_THREADS))
         return count <= T.cast(self.dtype, T.maximum(many, T.const(length)))
 
-    def put(self, cell: Expr, _: Expr, number: Expr) -> Stmt:
+    def put(self, _: Expr, begin: Expr, i: Expr, number: Expr) -> Stmt:
         """A point puts its number into its list."""
-        return _put(T.address_of(self.places, cell), self.unordered, number)
+        return T.store(self.unordered, [begin + T.int64(T.load(self.within, i))], number)
 
-    def rank(self, cell: Expr, count: Expr, number: Expr) -> Stmt:
+    def rank(self, count: Expr, begin: Expr, _: Expr, number: Expr) -> Stmt:
         """A point finds its place in its list."""
         rank = T.buffer("rank", [1], self.dtype, align=8, scope="local")
 
-        def within(begin: Expr) -> Stmt:
-            def look(k: Expr, numbers: int) -> Stmt:
-                found = [T.load(self.unordered, begin + (k + q)) < number for q in range(numbers)]
-                smaller = sum((T.cast(self.dtype, x) for x in found), T.load(rank, ZERO))
-                return T.store(rank, [ZERO], smaller)
+        def look(k: Expr, numbers: int) -> Stmt:
+            found = [T.load(self.unordered, begin + (k + q)) < number for q in range(numbers)]
+            smaller = sum((T.cast(self.dtype, x) for x in found), T.load(rank, ZERO))
+            return T.store(rank, [ZERO], smaller)
 
-            fours = T.quotient(T.int64(count), T.const(4))
-            return T.seq(
-                T.store(rank, [ZERO], self.number(0)),
-                T.for_(fours, lambda k: look(k * 4, 4), "k"),
-                T.for_(T.int64(count) - fours * 4, lambda k: look(fours * 4 + k, 1), "k"),
-                T.store(self.ordered, [begin + T.int64(T.load(rank, ZERO))], number),
-            )
-
-        begin = T.int64(self.begin(cell, count))
-        return T.seq(T.allocate(rank), T.registers("begin", [begin], lambda x: within(*x)))
-
-    def begin(self, cell: Expr, count: Expr) -> Expr:
-        """Where a slice's list begins, once points have put their numbers into it."""
-        place = T.load(self.places, cell)
-        return T.select(self.is_ranked(count), place - count, place)
+        fours = T.quotient(T.int64(count), T.const(4))
+        return T.seq(
+            T.allocate(rank),
+            T.store(rank, [ZERO], self.number(0)),
+            T.for_(fours, lambda k: look(k * 4, 4), "k"),
+            T.for_(T.int64(count) - fours * 4, lambda k: look(fours * 4 + k, 1), "k"),
+            T.store(self.ordered, [begin + T.int64(T.load(rank, ZERO))], number),
+        )
 
     def each_long(self, parts: Dim, shared: Sequence[Buffer], body: Callable[..., Stmt]) -> Stmt:
         """A kernel with a block for each part of a slice with a long list.
@@ -222,7 +251,7 @@ class Lists:
 
                 def of(cell: Expr) -> Stmt:
                     count = T.load(self.counts, cell)
-                    known = [T.int64(x) for x in (count, self.begin(cell, count))]
+                    known = [T.int64(x) for x in (count, T.load(self.places, cell))]
                     return T.registers("list", known, lambda x: body(t, cell, *x, T.floormod(task, parts_)))
 
                 return T.registers("cell", [T.int64(T.load(self.long, T.floordiv(task, parts_)))], lambda x: of(*x))
@@ -246,14 +275,14 @@ class Lists:
         chosen = T.buffer("chosen", [1], "uint32", align=8, scope="local")
         box = extents(nest, telling_axes(nest))
         axes: list[Place] = [*telling_axes(nest), *known]
+        points = slice_axes(nest)
         count, whole = self.ctx.sizes(product(box)), self.coordinates(cell)
 
         def some(i: Expr) -> Expr:
             at = [*coordinates(self.ctx, i, box), *(whole[a] for a in known.values())]
-            point, ok = point_at(nest, axes, at, i)
-            here = T.all_of([self.slice_number(point.cell) == cell, taken(nest, point, ok)])
-            assert here is not None
-            return here
+            own = dict(zip(axes, at, strict=True))
+            place = ravel([own[a] for a in points], extents(nest, points), self.ctx.sizes)
+            return T.int64(T.load(self.hit, place)) == cell
 
         def several(first: Expr) -> Stmt:
             def one(q: Expr) -> Stmt:
@@ -331,6 +360,34 @@ def _put(end: Expr, lists: Buffer, number: Expr) -> Stmt:
         f"  lists[atomicAdd(({word}*)end, ({word})1)] = number;\n}}\n"
     )
     return T.evaluate(T.device_call(name, end, T.address_of(lists, ZERO), number, source=source))
+
+
+def _counted(counts: Buffer, hit: Buffer, within: Buffer) -> Stmt:
+    """The lanes of a warp add 1 for each of their points, an atomic for those that meet.
+
+    All 32 lanes must be there.
+
+    Args:
+        hit: registers with the places in ``counts`` where points are added, negative for none.
+        within: registers that get what stood there before, as if the points had been added one after the other.
+    """
+    points = T.constant_value(T.extents(hit)[0])
+    (c, word), name = _C[T.element_dtype(counts)], f"gs_counted_{T.element_dtype(counts)}_{points}"
+    source = (
+        f"__device__ __forceinline__ void {name}({c}* counts, {c}* hit, {c}* within) {{\n"
+        f"  const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;\n"
+        f"  unsigned int same[{points}];\n"
+        f"  for (int k = 0; k < {points}; ++k) {{\n"
+        f"    same[k] = __match_any_sync(all, (unsigned long long)hit[k]);\n"
+        f"    within[k] = 0;\n"
+        f"    if (hit[k] >= 0 && (same[k] & ((1u << lane) - 1)) == 0)\n"
+        f"      within[k] = ({c})atomicAdd(({word}*)(counts + hit[k]), ({word})__popc(same[k]));\n"
+        f"  }}\n"
+        f"  for (int k = 0; k < {points}; ++k)\n"
+        f"    within[k] = __shfl_sync(all, within[k], __ffs(same[k]) - 1) + __popc(same[k] & ((1u << lane) - 1));\n}}\n"
+    )
+    addresses = [T.address_of(b, ZERO) for b in (counts, hit, within)]
+    return T.evaluate(T.device_call(name, *addresses, source=source))
 
 
 def _appended(begin: Expr, upto: Buffer, sums: Buffer, first: Expr, chosen: Buffer) -> Stmt:

@@ -22,7 +22,7 @@ from gscompile.schedules.cuda.atomics import atomic, matched
 from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
 from gscompile.schedules.cuda.groups import WARP, Group, groups
 from gscompile.schedules.cuda.launch import by_width, coordinates, resident
-from gscompile.schedules.cuda.points import Point, extents, over_points, placed
+from gscompile.schedules.cuda.points import Placed, Point, extents, over_points, placed
 from gscompile.schedules.loops import ravel
 from gscompile.schedules.rule import Context
 
@@ -92,6 +92,28 @@ def read_ahead(
         otherwise: the value of a point that takes no part, or is none.
         use: (their cells' numbers, negative for none, and their values) -> what becomes of these.
     """
+
+    def read(points: list[Placed], cells: list[Expr]) -> Stmt:
+        values = [T.if_then_else(x >= 0, value(p.point), otherwise) for x, p in zip(cells, points, strict=True)]
+        return T.lets("v", values, lambda v: T.seq(*(p.test for p in points), use(cells, v)))
+
+    return cells_ahead(nest, ctx, axes, first, narrow, place, read)
+
+
+def cells_ahead(
+    nest: ScatterNest,
+    ctx: Context,
+    axes: Sequence[Place],
+    first: Expr,
+    narrow: bool,
+    place: Callable[[Point], Expr],
+    use: Callable[[list[Placed], list[Expr]], Stmt],
+) -> Stmt:
+    """As :func:`read_ahead`, of cells alone.
+
+    Args:
+        use: (the points, registers with their cells' numbers) -> what becomes of these, which includes the tests of points.
+    """
     box, width = extents(nest, axes), "int32" if narrow else "int64"
     count = ctx.sizes(product(box))
     varying = [a for a, d in enumerate(box) if d != 1]
@@ -107,12 +129,7 @@ def read_ahead(
             own = dict(zip(varying, known[k * len(varying) :], strict=False))
             at = [own.get(a, T.const(0)) for a in range(len(box))]
             points.append(placed(nest, ctx, axes, at, n, n < count, place))
-
-        def read(cells: list[Expr]) -> Stmt:
-            values = [T.if_then_else(x >= 0, value(p.point), otherwise) for x, p in zip(cells, points, strict=True)]
-            return T.lets("v", values, lambda v: T.seq(*(p.test for p in points), use(cells, v)))
-
-        return T.registers("cell", [p.cell for p in points], read)
+        return T.registers("cell", [p.cell for p in points], lambda cells: use(points, cells))
 
     return T.registers("i", [first + WARP * k for k in range(ctx.choose(UNDERWAY))], at_numbers)
 

@@ -305,3 +305,12 @@ def test_each_row_is_read_once(sums: Any) -> None:
     reads = [s for a in found for s in a.sites if s.buffer == "v_ptr" and s.access == "read" and s.lanes]
     assert {s.size for s in reads} == {16} and sum(s.lanes for s in reads) * 16 == given["v"].nbytes
     assert all(s.used > 0.99 for s in reads)
+
+
+def test_each_index_is_read_once(sums: Any) -> None:
+    """So what kernels go by does not change between them, even if indices do."""
+    given = sized(900, 8000)
+    sums.seed = 0
+    with counted() as found:
+        sums(**given)
+    assert sum(s.lanes for a in found for s in a.sites if s.buffer == "i_ptr") == 8000

@@ -367,6 +367,7 @@ def race(say: Say, target: str, bounds: str, names: Sequence[str], seconds: floa
 COOPERATIVE = {
     "bags",
     "fold-rows",
+    "listed",
     "privatised",
     "segments",
     "sorted-elements",

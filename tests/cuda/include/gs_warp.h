@@ -36,16 +36,16 @@ inline int __all_sync(unsigned mask, int p, int line = __builtin_LINE()) { retur
 
 template <class T> unsigned __match_any_sync(unsigned mask, T v, int line = __builtin_LINE()) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "match takes 32 or 64 bits");
-  unsigned r;
-  gs_warp(GS_MATCH_ANY, mask, line, &v, &r, sizeof v, 0, 0);
-  return r;
+  unsigned r[2];  // as many bytes come back as are given
+  gs_warp(GS_MATCH_ANY, mask, line, &v, r, sizeof v, 0, 0);
+  return r[0];
 }
 template <class T> unsigned __match_all_sync(unsigned mask, T v, int* all, int line = __builtin_LINE()) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "match takes 32 or 64 bits");
-  unsigned r;
-  gs_warp(GS_MATCH_ALL, mask, line, &v, &r, sizeof v, 0, 0);
-  *all = r != 0;
-  return r;
+  unsigned r[2];
+  gs_warp(GS_MATCH_ALL, mask, line, &v, r, sizeof v, 0, 0);
+  *all = r[0] != 0;
+  return r[0];
 }
 
 #define GS_REDUCE(NAME, T, OP)                                                     \
