@@ -16,7 +16,7 @@ clipped: on an axis too long for the index's dtype another element is taken, or 
 
 ``indices_are_sorted`` and ``unique_indices`` are promises where x is written.  Updates that meet in one element are combined in
 their row-major order, of those that replace, the last one wins; JAX leaves the order open, and does the same on the CPU.  Sums
-and products of 16-bit floats round at every step (on cuda, here, once), and -0.0 is less than 0.0.
+and products of 16-bit floats round at every step (on cuda, here, perhaps at fewer), and -0.0 is less than 0.0.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Where the specification is silent, ONNX Runtime's CPU decides: a negative index 
 first included; an index out of range is an error.  Duplicates are combined in row-major order of the indices, so that without
 a reduction the last one wins; ONNX leaves both open.  max and min keep what is there only if it is larger, or smaller, than what
 arrives: NaN replaces it, and is replaced by what comes next.  Sums and products of 16-bit floats, which ONNX Runtime's CPU does
-not reduce, round at every step, as the reference evaluator's (on cuda once).
+not reduce, round at every step, as the reference evaluator's (on cuda perhaps at fewer).
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ TensorFlow's own choice: ``""`` and ``"DEFAULT"`` are the row above, ``"IGNORE"`
 ``"cpu"`` (XLA ignores it, and treats any other string as ``""``).
 
 Duplicates are combined in row-major order, on every device; on TensorFlow's GPU the order is not fixed.  Sums and products of
-16-bit floats round at every step, as TensorFlow's (where the call runs on cuda, once).  ``name`` and ``validate_indices`` are
-accepted and ignored.
+16-bit floats round at every step, as TensorFlow's (where the call runs on cuda, perhaps at fewer).  ``name`` and
+``validate_indices`` are accepted and ignored.
 
 The sorted segments of TensorFlow's CPU are reduced by Eigen, which takes the elements of a slice in packets (8 of them; of
 float64, 4), and the remaining ones one by one.  In packets, a sum or product of 16 slices or more is that of four partial ones,

@@ -5,8 +5,8 @@ gives it a meaning.  Where TOPI does not take negative indices they are out of r
 their value; TOPI computes in that dtype, and goes out of bounds where that cannot hold the extent.
 
 Scatters combine duplicates in the order of the updates.  TOPI's ``index_put`` runs in parallel, in no fixed order.  Sums
-and products of 16-bit floats round at every step (on cuda, here, once).  A min or max keeps what is there only if it is smaller,
-or larger, than what arrives: NaN replaces it, and is replaced by what comes next.
+and products of 16-bit floats round at every step (on cuda, here, perhaps at fewer).  A min or max keeps what is there only if it
+is smaller, or larger, than what arrives: NaN replaces it, and is replaced by what comes next.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The function is called once, with scalar values of a builder, and what it builds
 :class:`gscompile.ir.computation.Computation`.
 
 A function that only adds, subtracts, multiplies, takes the smaller or larger, or replaces is found to be the reduction of that
-name, and is as fast.  (On cuda sums and products are then in no fixed order, and those of 16-bit floats round once.)
+name, and is as fast.  (On cuda sums and products are then in no fixed order, and those of 16-bit floats may round less often.)
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gscompile.ir import tir as T
-from gscompile.ir.ops.elementwise import POINTWISE
+from gscompile.ir.ops.elementwise import POINTWISE, cast
 from gscompile.ir.ops.reductions import Reduction
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
@@ -43,6 +43,12 @@ MERGE = FORMULA | {
 NEIGHBOURS = {"add": 4, "min": 2, "max": 2}
 """How many float32 of a row one function combines, at most."""
 
+NARROW = {"float16": "half", "bfloat16": "unsigned short"}
+"""Floats of 16 bits, and what C has them as; bfloat16 by its code."""
+
+NARROW_NEIGHBOURS = 8
+"""How many of them one function adds, at most: 16 bytes."""
+
 # the pointwise function that combines -> the name of its atomic
 ATOMICS = {
     "add": "add",
@@ -58,7 +64,11 @@ ATOMICS = {
 
 
 def _plain(row: str) -> Callable[[DType, Expr, Expr], Expr]:
-    return lambda dtype, a, b: POINTWISE[row].expr(dtype, [a, b])
+    def combined(dtype: DType, a: Expr, b: Expr) -> Expr:
+        wide = dtype.compute if dtype.name in NARROW else dtype
+        return cast(POINTWISE[row].expr(wide, [cast(a, dtype, wide), cast(b, dtype, wide)]), wide, dtype)
+
+    return combined
 
 
 PLAIN = {name: _plain(row) for row, name in ATOMICS.items()}
@@ -142,12 +152,18 @@ def device_function(op: str, dtype: DType) -> str:
     return f"__device__ __forceinline__ void {function_name(op, dtype)}({_pointer(dtype)}* p, {c} v) {{\n  {body}\n}}\n"
 
 
-def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr) -> Stmt:
-    """``buf[at] = op(buf[at], value)``, safe against other threads."""
-    dtype = DTYPES[T.dtype_of(value)]
-    return T.evaluate(
-        T.device_call(function_name(op, dtype), T.address_of(buf, *at), value, source=device_function(op, dtype))
-    )
+def atomic(op: str, buf: Buffer, at: list[Expr], value: Expr, narrow: str = "") -> Stmt:
+    """``buf[at] = op(buf[at], value)``, safe against other threads.
+
+    Args:
+        narrow: a row of :data:`NARROW`, if the value is one; it is added then.
+    """
+    if narrow:
+        name, source = f"gs_atomic_add_{narrow}", _narrow_source(narrow)
+    else:
+        dtype = DTYPES[T.dtype_of(value)]
+        name, source = function_name(op, dtype), device_function(op, dtype)
+    return T.evaluate(T.device_call(name, T.address_of(buf, *at), value, source=source))
 
 
 def matched(op: str, buf: Buffer, cell: Expr, value: Expr) -> Stmt:
@@ -243,13 +259,87 @@ def in_order(op: str, buf: Buffer, cell: Expr, value: Expr, run: Sequence[Buffer
     return T.evaluate(T.device_call(name, start, cell, value, *state, source=source))
 
 
-def atomic_vector(op: str, buf: Buffer, at: list[Expr], values: Buffer, n: int, begin: int = 0) -> Stmt:
-    """Combine n float32 neighbours, 2 or 4, from ``values[begin]`` on with those from ``buf[at]`` on; n * 4 divides addresses.
+_BFLOAT16_SUM = (
+    "__device__ __forceinline__ unsigned {name}_sum(unsigned int a, unsigned int b) {{\n"
+    "  float sum = __uint_as_float(a << 16) + __uint_as_float(b << 16);\n"
+    "  unsigned int u = __float_as_uint(sum);\n"
+    "  return sum != sum ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16;\n}}\n"
+)
+
+
+def _narrow_source(dtype: str) -> str:
+    """The device function that adds a float of 16 bits, which is rounded."""
+    name, c = f"gs_atomic_add_{dtype}", NARROW[dtype]
+    head = f"__device__ __forceinline__ void {name}({c}* p, {c} v) {{\n"
+    if dtype == "float16":
+        return f"{head}  atomicAdd(p, v);\n}}\n"
+    return (
+        f"{_BFLOAT16_SUM.format(name=name)}{head}"
+        f"#if __CUDA_ARCH__ >= 900\n"
+        f'  asm volatile("red.global.add.noftz.bf16 [%0], %1;" : : "l"(p), "h"(v) : "memory");\n'
+        f"#else\n"
+        f"  unsigned short seen, old = *(volatile unsigned short*)p;\n"
+        f"  do {{\n"
+        f"    seen = old;\n"
+        f"    old = atomicCAS(p, seen, (unsigned short){name}_sum(seen, v));\n"
+        f"  }} while (old != seen);\n"
+        f"#endif\n}}\n"
+    )
+
+
+def _narrow_vector_source(dtype: str, n: int) -> str:
+    """The device function that adds n floats of 16 bits that lie side by side, each of which is rounded.
+
+    One access from compute capability 9.0 on; before, an atomic for two of them, which for bfloat16 is a loop that compares and
+    swaps.
+    """
+    name, c, words = f"gs_atomic_add_{dtype}x{n}", NARROW[dtype], n // 2
+    pair, vector = "f16x2" if dtype == "float16" else "bf16x2", f".v{words}" if words > 1 else ""
+    places = ", ".join(f"%{k + 1}" for k in range(words))
+    given = ", ".join(f'"r"(w[{k}])' for k in range(words))
+    operands = f"{{{places}}}" if words > 1 else places
+    helper, before = "", f"  for (int k = 0; k < {words}; ++k) atomicAdd((half2*)p + k, ((half2*)v)[k]);\n"
+    if dtype == "bfloat16":
+        helper = _BFLOAT16_SUM.format(name=name)
+        before = (
+            f"  for (int k = 0; k < {words}; ++k) {{\n"
+            f"    unsigned int seen, old = ((volatile unsigned int*)p)[k];\n"
+            f"    do {{\n"
+            f"      seen = old;\n"
+            f"      unsigned int low = {name}_sum(seen & 0xffff, w[k] & 0xffff), high = {name}_sum(seen >> 16, w[k] >> 16);\n"
+            f"      old = atomicCAS((unsigned int*)p + k, seen, low | high << 16);\n"
+            f"    }} while (old != seen);\n"
+            f"  }}\n"
+        )
+    return (
+        f"{helper}__device__ __forceinline__ void {name}({c}* p, {c}* v) {{\n"
+        f"  const unsigned int* w = (const unsigned int*)v;\n"
+        f"#if __CUDA_ARCH__ >= 900\n"
+        f'  asm volatile("red.global.add.noftz{vector}.{pair} [%0], {operands};" : : "l"(p), {given} : "memory");\n'
+        f"#else\n"
+        f"{before}"
+        f"#endif\n}}\n"
+    )
+
+
+def adds_narrow(reduction: Reduction, dtype: DType) -> bool:
+    """Whether atomics add floats of 16 bits where they are: sums that round at every step."""
+    return reduction.stepwise and reduction.function == "add" and not reduction.averaged and dtype.name in NARROW
+
+
+def atomic_vector(
+    op: str, buf: Buffer, at: list[Expr], values: Buffer, n: int, begin: int = 0, narrow: str = ""
+) -> Stmt:
+    """Combine n neighbours from ``values[begin]`` on with those from ``buf[at]`` on: 2 or 4 float32, or 2, 4 or 8 floats of 16
+    bits, whose bytes divide addresses.
 
     Sums are one access from compute capability 9.0 on, ``red.global.add.v4.f32``, and n atomics before.  Of minima and maxima
     one access looks at two neighbours, and an atomic changes those that the values are better than.
     """
-    name = f"gs_atomic_{op}_float32x{n}"
+    name = f"gs_atomic_{op}_{narrow or 'float32'}x{n}"
+    addresses = T.address_of(buf, *at), T.address_of(values, T.const(begin))
+    if narrow:
+        return T.evaluate(T.device_call(name, *addresses, source=_narrow_vector_source(narrow, n)))
     if op == "add":
         body = (
             f"#if __CUDA_ARCH__ >= 900\n"
@@ -265,7 +355,7 @@ def atomic_vector(op: str, buf: Buffer, at: list[Expr], values: Buffer, n: int, 
             body += f"  float old{k} = __uint_as_float((unsigned int)(pair >> {32 * k}));\n"
             body += f"  {extreme(op, DTYPES['float32'], f'old{k}', f'p + {k}', f'v[{k}]')}\n"
     source = f"__device__ __forceinline__ void {name}(float* p, float* v) {{\n{body}}}\n"
-    return T.evaluate(T.device_call(name, T.address_of(buf, *at), T.address_of(values, T.const(begin)), source=source))
+    return T.evaluate(T.device_call(name, *addresses, source=source))
 
 
 def widened(dtype: DType) -> DType:

@@ -36,6 +36,7 @@ def combined(
     axes: Sequence[Place],
     cell: Callable[[Point], list[Expr]],
     value: Callable[[Point], Expr],
+    narrow: str = "",
 ) -> Stmt:
     """A kernel that combines points with their cells; one by one where threads do not work together, the order matters, or lanes
     do not meet.
@@ -47,10 +48,12 @@ def combined(
         axes: of the points tensor, which tell the points apart.
         cell: a point -> the cell that it goes to.
         value: a point -> what it brings, of the dtype of ``total``.
+        narrow: for :func:`gscompile.schedules.cuda.atomics.atomic`.
     """
     r = nest.op.reduction
-    if not (ctx.target.cooperative and r.associative and r.commutative) or _apart(nest, axes):
-        return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p)), axes)
+    shuffled = ctx.target.cooperative and not narrow
+    if not (shuffled and r.associative and r.commutative) or _apart(nest, axes):
+        return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p), narrow), axes)
     box = extents(nest, axes)
     count = ctx.sizes(product(box))
     each = WARP * ctx.choose(UNDERWAY)

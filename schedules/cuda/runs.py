@@ -22,7 +22,15 @@ from gscompile.ir.index_map import Window
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DType
-from gscompile.schedules.cuda.atomics import NEIGHBOURS, PLAIN, atomic, atomic_name, atomic_vector
+from gscompile.schedules.cuda.atomics import (
+    NARROW,
+    NARROW_NEIGHBOURS,
+    NEIGHBOURS,
+    PLAIN,
+    atomic,
+    atomic_name,
+    atomic_vector,
+)
 from gscompile.schedules.cuda.choices import ACCESS, RUN
 from gscompile.schedules.cuda.launch import over
 from gscompile.schedules.cuda.points import Point, extents, harmless, placed
@@ -41,7 +49,7 @@ class RowsAdded:
     Attributes:
         totals: what they are combined with, of dtype ``wide``.
         value: a point -> what it brings, of that dtype.
-        n: neighbours of a row that a thread takes at once: float32 that one access combines, or 1.
+        n: neighbours of a row that a thread takes at once: floats that one access combines, or 1.
         along: the axis of the points' layout that a thread's rows follow each other on.
         run: rows that it takes.
     """
@@ -66,10 +74,11 @@ class RowsAdded:
         along = m.layout.index(("index", (m.own_axes or m.grid_axes)[-1]))
         run = ctx.choose(RUN) if m.own_axes and r.associative and r.commutative else 1
         last, n = m.sources[-1] if m.sources else None, 1
-        if wide.name == "float32" and isinstance(last, Window):
+        if (wide.name == "float32" or wide.name in NARROW) and isinstance(last, Window):
             width, pitch = nest.window[last.window], nest.shape[-1]
             if m.layout[-1] == ("window", last.window) and isinstance(width, int) and isinstance(pitch, int):
                 together = NEIGHBOURS.get(atomic_name(r, nest.dtype), 1)
+                together = NARROW_NEIGHBOURS if wide.name in NARROW else together
                 n = math.gcd(min(together, ctx.choose(ACCESS) // wide.itemsize), width, pitch)
         return cls(nest, ctx, totals, wide, value, n, along, run)
 
@@ -116,7 +125,9 @@ class RowsAdded:
             at[-1] = at[-1] * self.n
             place = placed(nest, ctx, layout, at, number, here, lambda p: ravel(p.cell, nest.shape, ctx.sizes))
             rows_at.append(place)
-        values = T.buffer("values", [self.run * self.n], self.wide.tir, align=4 * max(self.n, 2), scope="local")
+        values = T.buffer(
+            "values", [self.run * self.n], self.wide.tir, align=max(self.wide.itemsize * self.n, 8), scope="local"
+        )
 
         def used(cell: list[Expr]) -> Stmt:
             reads = [
@@ -138,7 +149,7 @@ class RowsAdded:
         if alone is not None and not any(T.all_loads(x) for x in alone[1]):  # which no other point reads
             return by_words(values, T.const(q * self.n), *runs[0], self.n, LOAD)
         runs = runs if len(runs) > 1 else []
-        parts = [T.buffer(f"part{k}", [self.n], "float32", align=16, scope="local") for k in range(len(runs))]
+        parts = [T.buffer(f"part{k}", [self.n], self.wide.tir, align=16, scope="local") for k in range(len(runs))]
 
         def one(k: Expr) -> Stmt:
             def known(buf: Buffer, _: list[Expr]) -> Expr | None:
@@ -174,7 +185,7 @@ class RowsAdded:
             even = width is not None and width % self.n == 0 and T.constant_value(at[-1] - begin) == 0
             run = T.constant_value(after[-1] - at[-1]) == 1 and all(map(T.same_expr, at[:-1], after[:-1]))
             alone = sum(b.same_as(buf) for b, _ in all_loads) == 1
-            if condition is None and even and run and alone and T.element_dtype(buf) == "float32":
+            if condition is None and even and run and alone and T.element_dtype(buf) == self.wide.tir:
                 found.append((buf, T.quotient(number_in(buf, at), T.const(self.n)) * self.n))
         return found
 
@@ -196,6 +207,7 @@ class RowsAdded:
         """Values go to a cell that other threads may write, too."""
         at = by_number(cell, self.nest.shape)
         op = atomic_name(self.nest.op.reduction, self.nest.dtype)
+        narrow = self.wide.name if self.wide.name in NARROW else ""
         if self.n > 1:
-            return atomic_vector(op, self.totals, at, values, self.n, begin)
-        return atomic(op, self.totals, at, T.load(values, T.const(begin)))
+            return atomic_vector(op, self.totals, at, values, self.n, begin, narrow)
+        return atomic(op, self.totals, at, T.load(values, T.const(begin)), narrow)

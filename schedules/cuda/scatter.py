@@ -24,7 +24,7 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.cuda.atomics import atomic, atomic_name, widened
+from gscompile.schedules.cuda.atomics import NARROW, adds_narrow, atomic, atomic_name, widened
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.fills import filled
@@ -134,7 +134,9 @@ class Atomics:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ScatterNest):
             return None
-        return checked(nest, AtomicScatter.of(nest, guarded(ctx, nest)).statement())
+        return checked(
+            nest, AtomicScatter.of(nest, guarded(ctx, nest), adds_narrow(nest.op.reduction, nest.dtype)).statement()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +156,13 @@ class AtomicScatter:
     counts: Buffer | None
 
     @classmethod
-    def of(cls, nest: ScatterNest, ctx: Context) -> Self:
+    def of(cls, nest: ScatterNest, ctx: Context, narrow: bool = False) -> Self:
+        """
+        Args:
+            narrow: floats of 16 bits are added where they are, rather than as float32.
+        """
         op, dtype = nest.op, nest.dtype
-        wide = widened(dtype)
+        wide = dtype if narrow else widened(dtype)
         totals = nest.out if wide == dtype else ctx.workspace(f"{nest.name}_totals", nest.shape or (1,), wide)
         counts = None
         if op.reduction.averaged:
@@ -186,7 +192,12 @@ class AtomicScatter:
         if rows is not None:
             return rows.statement()
         op, axes = atomic_name(nest.op.reduction, nest.dtype), nest.op.addressing.map.layout
-        return combined(nest, ctx, self.totals, nest.shape, op, axes, lambda p: p.cell, self.value)
+        return combined(nest, ctx, self.totals, nest.shape, op, axes, lambda p: p.cell, self.value, self.narrow)
+
+    @property
+    def narrow(self) -> str:
+        """The dtype of totals that are floats of 16 bits, else nothing."""
+        return self.wide.name if self.wide.name in NARROW else ""
 
     def value(self, p: Point) -> Expr:
         return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)

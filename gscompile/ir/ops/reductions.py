@@ -42,8 +42,8 @@ class Reduction:
         fold: the name of the fold; empty where there is none.
         result: dtype of a fold's result, by dtype of the argument (NumPy's rules).
         needs_element: a fold of no elements is refused where the size is known.
-        stepwise: 16-bit floats round at every step, as they are stored, rather than once at the end.  (On cuda they round once
-            all the same, unless the result is to be deterministic: atomics work on 32 bits.)
+        stepwise: 16-bit floats round at every step, as they are stored, rather than once at the end.  (On cuda sums of rows do,
+            by atomics; others round once, unless the result is to be deterministic: atomics work on 32 bits.)
         zeros: which of two zeros of both signs a min or max keeps: the ``"last"`` one, the ``"first"``, or by their
             ``"sign"``, -0.0 being less than 0.0.  (On cuda it is any of them.)
     """
