@@ -11,6 +11,7 @@ import pytest
 
 import gscompile as gs
 from gscompile.dialects import xla
+from gscompile.ir.ops.reductions import variant
 from gscompile.schedules.cuda import lists
 from tests.cuda import cpu_compiler, on_cpu
 from tests.cuda.counters import counted
@@ -170,6 +171,7 @@ CASES: dict[str, tuple[Callable[[gs.Builder], Any], Callable[[], dict[str, Array
     "odd rows": put(3),
     "rows of any width": put("w"),  # type: ignore[arg-type]
     "elements": put(dtype="float16", bounds="fill", reduction="mul"),
+    "rounded at every step": put(64, dtype="float16", reduction=variant("add", stepwise=True)),
     "means": put(12, reduction="mean", include_self=False),
     "differences": put(4, reduction="sub", include_self=False),
     "columns": put(6, axis=1),
@@ -307,10 +309,10 @@ def test_each_row_is_read_once(sums: Any) -> None:
     assert all(s.used > 0.99 for s in reads)
 
 
-def test_each_index_is_read_once(sums: Any) -> None:
+def test_one_kernel_reads_indices(sums: Any) -> None:
     """So what kernels go by does not change between them, even if indices do."""
     given = sized(900, 8000)
     sums.seed = 0
     with counted() as found:
         sums(**given)
-    assert sum(s.lanes for a in found for s in a.sites if s.buffer == "i_ptr") == 8000
+    assert len(found) > 5 and sum(any(s.buffer == "i_ptr" for s in a.sites) for a in found) == 1

@@ -13,7 +13,7 @@ from typing import Any
 import gscompile as gs
 from gscompile.compiler.lower import lower
 from gscompile.compiler.targets import resolve
-from gscompile.ir.ops.reductions import REDUCTIONS
+from gscompile.ir.ops.reductions import REDUCTIONS, variant
 from gscompile.ir.types import DTYPES as KNOWN
 from tests.ir.rules import FOLDS, GATHERS, OFFSETS, SCATTERS, SEGMENTS, Case, without_totals
 from tests.oracle import BOUNDS
@@ -30,6 +30,7 @@ DECLARED = {
 }
 KINDS = ("static", "symbolic")
 ORDERINGS = ("min", "max", "argmin", "argmax")
+STEPWISE = "add_stepwise"  # which rounds at every step
 FOLDED = ("sum", "prod", "min", "max", "mean", "any", "all")
 
 
@@ -49,7 +50,8 @@ class Combination:
         sizes: dict[str, Any] = {"n": "n", "k": "k"} if self.kind == "symbolic" else {"n": 3000, "k": 5000}
         if self.rule == "privatised" and self.kind == "static":
             sizes["n"] = 300
-        said = {"reduction": self.reduction, "bounds": self.bounds}
+        reduction = variant("add", stepwise=True) if self.reduction == STEPWISE else self.reduction
+        said = {"reduction": reduction, "bounds": self.bounds}
         what = {name: x for name, x in said.items() if x}
         words = tuple(x for x in (self.dtype, self.reduction, self.bounds, self.kind) if x)
         return Case(self.rule, words, lambda b: declare(b, self.dtype, **what, **sizes))
@@ -71,7 +73,7 @@ class Combination:
 
 
 def _refused(c: Combination) -> bool:
-    if c.bounds == OFFSETS:
+    if c.bounds == OFFSETS or c.reduction == STEPWISE:
         return False
     return c.rule in (*SCATTERS, "segments") and KNOWN[c.dtype].kind not in REDUCTIONS[c.reduction].kinds
 
@@ -117,6 +119,8 @@ def product(dtype: str) -> Iterator[Combination]:
         for bounds in BOUNDS:
             yield from (Combination(rule, dtype, "", bounds, kind) for rule in GATHERS)
             yield from (Combination(rule, dtype, r, bounds, kind) for rule in SCATTERS for r in REDUCTIONS)
+            if dtype in ("float16", "bfloat16"):
+                yield Combination("atomics", dtype, STEPWISE, bounds, kind)
             yield from (Combination("segments", dtype, r, bounds, kind) for r in REDUCTIONS)
             yield from (Combination("bags", dtype, r, bounds, kind) for r in FOLDED)
         yield from (Combination("segments", dtype, r, OFFSETS, kind) for r in FOLDED)

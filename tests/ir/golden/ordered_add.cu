@@ -56,20 +56,17 @@ __device__ __forceinline__ void gs_reserved_int64(int64_t* taken, int64_t* sums,
   *begin = sums[warp] + upto - count;
 }
 
-__device__ __forceinline__ void gs_matched_add_int64(int64_t* p, int64_t cell, long long v) {
+__device__ __forceinline__ void gs_counted_int64_4(int64_t* counts, int64_t* hit, int64_t* within) {
   const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;
-  unsigned int same = __match_any_sync(all, (unsigned long long)cell);
-  unsigned int before = same & ((1u << lane) - 1), after = same & ~before & ~(1u << lane), rank = __popc(before);
-  while (__any_sync(all, after != 0)) {
-    int next = after ? __ffs(after) - 1 : (int)lane;
-    unsigned long long a = (unsigned long long)v, b = __shfl_sync(all, (unsigned long long)v, next);
-    if (after) v = a + b;
-    after &= ~__ballot_sync(all, rank & 1);
-    rank >>= 1;
+  unsigned int same[4];
+  for (int k = 0; k < 4; ++k) {
+    same[k] = __match_any_sync(all, (unsigned long long)hit[k]);
+    within[k] = 0;
+    if (hit[k] >= 0 && (same[k] & ((1u << lane) - 1)) == 0)
+      within[k] = (int64_t)atomicAdd((unsigned long long*)(counts + hit[k]), (unsigned long long)__popc(same[k]));
   }
-  if (before || cell < 0) return;
-  p += cell;
-  atomicAdd((unsigned long long*)p, (unsigned long long)v);
+  for (int k = 0; k < 4; ++k)
+    within[k] = __shfl_sync(all, within[k], __ffs(same[k]) - 1) + __popc(same[k] & ((1u << lane) - 1));
 }
 
 __device__ __forceinline__ void gs_fill_2_int64(void* p, int64_t v) {
@@ -117,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel(int64_t* __
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) ordered_add_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256, 4) ordered_add_kernel_1(int64_t* __restrict__ i_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_hit_ptr, int64_t* __restrict__ put_3_within_ptr, int64_t k, int64_t n) {
   if (((((int64_t)blockIdx.x) * (int64_t)8) + (((int64_t)threadIdx.x) >> (int64_t)5)) < ((k + (int64_t)127) >> (int64_t)7)) {
     alignas(8) int64_t i__ptr[4];
     i__ptr[0] = (((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31));
@@ -194,62 +191,29 @@ extern "C" __global__ void __launch_bounds__(256, 4) ordered_add_kernel_1(int64_
     int64_t cell1 = cell__ptr[1];
     int64_t cell2 = cell__ptr[2];
     int64_t cell3 = cell__ptr[3];
-    int64_t condval_8;
-    if ((int64_t)0 <= cell0) {
-      condval_8 = (int64_t)1;
-    } else {
-      condval_8 = (int64_t)0;
+    alignas(8) int64_t hit_ptr[4];
+    alignas(8) int64_t within_ptr[4];
+    hit_ptr[0] = cell0;
+    hit_ptr[1] = cell1;
+    hit_ptr[2] = cell2;
+    hit_ptr[3] = cell3;
+    gs_counted_int64_4((&(put_3_counts_ptr[0])), (&(hit_ptr[0])), (&(within_ptr[0])));
+    if ((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) < k) {
+      put_3_hit_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] = hit_ptr[0];
+      put_3_within_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31))] = within_ptr[0];
     }
-    int64_t v0 = condval_8;
-    int64_t condval_9;
-    if ((int64_t)0 <= cell1) {
-      condval_9 = (int64_t)1;
-    } else {
-      condval_9 = (int64_t)0;
+    if (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32) < k) {
+      put_3_hit_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] = hit_ptr[1];
+      put_3_within_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)32)] = within_ptr[1];
     }
-    int64_t v1 = condval_9;
-    int64_t condval_10;
-    if ((int64_t)0 <= cell2) {
-      condval_10 = (int64_t)1;
-    } else {
-      condval_10 = (int64_t)0;
+    if (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64) < k) {
+      put_3_hit_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] = hit_ptr[2];
+      put_3_within_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)64)] = within_ptr[2];
     }
-    int64_t v2 = condval_10;
-    int64_t condval_11;
-    if ((int64_t)0 <= cell3) {
-      condval_11 = (int64_t)1;
-    } else {
-      condval_11 = (int64_t)0;
+    if (((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96) < k) {
+      put_3_hit_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] = hit_ptr[3];
+      put_3_within_ptr[((((((int64_t)blockIdx.x) * (int64_t)1024) + ((((int64_t)threadIdx.x) >> (int64_t)5) * (int64_t)128)) + (((int64_t)threadIdx.x) & (int64_t)31)) + (int64_t)96)] = within_ptr[3];
     }
-    int64_t v3 = condval_11;
-    int64_t condval_12;
-    if ((int64_t)0 <= cell0) {
-      condval_12 = (int64_t)1;
-    } else {
-      condval_12 = (int64_t)0;
-    }
-    gs_matched_add_int64((&(put_3_counts_ptr[0])), cell0, condval_12);
-    int64_t condval_13;
-    if ((int64_t)0 <= cell1) {
-      condval_13 = (int64_t)1;
-    } else {
-      condval_13 = (int64_t)0;
-    }
-    gs_matched_add_int64((&(put_3_counts_ptr[0])), cell1, condval_13);
-    int64_t condval_14;
-    if ((int64_t)0 <= cell2) {
-      condval_14 = (int64_t)1;
-    } else {
-      condval_14 = (int64_t)0;
-    }
-    gs_matched_add_int64((&(put_3_counts_ptr[0])), cell2, condval_14);
-    int64_t condval_15;
-    if ((int64_t)0 <= cell3) {
-      condval_15 = (int64_t)1;
-    } else {
-      condval_15 = (int64_t)0;
-    }
-    gs_matched_add_int64((&(put_3_counts_ptr[0])), cell3, condval_15);
   }
 }
 
@@ -274,60 +238,55 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_2(int64_t*
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_3(int64_t* __restrict__ i_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_places_ptr, int64_t* __restrict__ put_3_unordered_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_3(int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_hit_ptr, int64_t* __restrict__ put_3_places_ptr, int64_t* __restrict__ put_3_unordered_ptr, int64_t* __restrict__ put_3_within_ptr, int64_t k) {
   if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < k) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     alignas(8) int64_t cell__ptr[1];
-    int64_t condval;
-    if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-      condval = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
-    } else {
-      condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
-    }
-    cell__ptr[0] = condval;
+    cell__ptr[0] = put_3_hit_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
     int64_t cell0 = cell__ptr[0];
-    alignas(8) int64_t count__ptr[1];
-    count__ptr[0] = put_3_counts_ptr[cell0];
-    int64_t count0 = count__ptr[0];
-    if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)1024)) {
-      gs_put_int64((&(put_3_places_ptr[cell0])), (&(put_3_unordered_ptr[0])), ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)));
+    if ((int64_t)0 <= cell0) {
+      alignas(8) int64_t count__ptr[1];
+      count__ptr[0] = put_3_counts_ptr[cell0];
+      int64_t count0 = count__ptr[0];
+      if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)1024)) {
+        alignas(8) int64_t begin__ptr[1];
+        begin__ptr[0] = put_3_places_ptr[cell0];
+        int64_t begin0 = begin__ptr[0];
+        put_3_unordered_ptr[(begin0 + put_3_within_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))])] = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
+      }
     }
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_4(int64_t* __restrict__ i_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, int64_t* __restrict__ put_3_unordered_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(256) ordered_add_kernel_4(int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_hit_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, int64_t* __restrict__ put_3_unordered_ptr, int64_t k) {
   if (((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)) < k) {
     int64_t i = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     alignas(8) int64_t cell__ptr[1];
-    int64_t condval;
-    if (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] < (int64_t)0) {
-      condval = (i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))] + n);
-    } else {
-      condval = i_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
-    }
-    cell__ptr[0] = condval;
+    cell__ptr[0] = put_3_hit_ptr[((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))];
     int64_t cell0 = cell__ptr[0];
-    alignas(8) int64_t count__ptr[1];
-    count__ptr[0] = put_3_counts_ptr[cell0];
-    int64_t count0 = count__ptr[0];
-    if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)1024)) {
-      alignas(8) int64_t rank_ptr[1];
-      alignas(8) int64_t begin__ptr[1];
-      begin__ptr[0] = (put_3_places_ptr[cell0] - count0);
-      int64_t begin0 = begin__ptr[0];
-      rank_ptr[0] = (int64_t)0;
-      for (int64_t k_1 = (int64_t)0; k_1 < (count0 >> (int64_t)2); ++k_1) {
-        rank_ptr[0] = ((((rank_ptr[0] + ((int64_t)(put_3_unordered_ptr[((k_1 * (int64_t)4) + begin0)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)1)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)2)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)3)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)))));
+    if ((int64_t)0 <= cell0) {
+      alignas(8) int64_t count__ptr[1];
+      count__ptr[0] = put_3_counts_ptr[cell0];
+      int64_t count0 = count__ptr[0];
+      if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)1024)) {
+        alignas(8) int64_t begin__ptr[1];
+        begin__ptr[0] = put_3_places_ptr[cell0];
+        int64_t begin0 = begin__ptr[0];
+        alignas(8) int64_t rank_ptr[1];
+        rank_ptr[0] = (int64_t)0;
+        for (int64_t k_1 = (int64_t)0; k_1 < (count0 >> (int64_t)2); ++k_1) {
+          rank_ptr[0] = ((((rank_ptr[0] + ((int64_t)(put_3_unordered_ptr[((k_1 * (int64_t)4) + begin0)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)1)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)2)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x))))) + ((int64_t)(put_3_unordered_ptr[(((k_1 * (int64_t)4) + begin0) + (int64_t)3)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)))));
+        }
+        for (int64_t k_2 = (int64_t)0; k_2 < (count0 & (int64_t)3); ++k_2) {
+          rank_ptr[0] = (rank_ptr[0] + ((int64_t)(put_3_unordered_ptr[((((count0 >> (int64_t)2) * (int64_t)4) + k_2) + begin0)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)))));
+        }
+        put_3_ordered_ptr[(begin0 + rank_ptr[0])] = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
       }
-      for (int64_t k_2 = (int64_t)0; k_2 < (count0 & (int64_t)3); ++k_2) {
-        rank_ptr[0] = (rank_ptr[0] + ((int64_t)(put_3_unordered_ptr[((((count0 >> (int64_t)2) * (int64_t)4) + k_2) + begin0)] < ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x)))));
-      }
-      put_3_ordered_ptr[(begin0 + rank_ptr[0])] = ((((int64_t)blockIdx.x) * (int64_t)256) + ((int64_t)threadIdx.x));
     }
   }
 }
 
-extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_5(int64_t* __restrict__ i_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_long_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_5(int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_hit_ptr, int64_t* __restrict__ put_3_long_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, int64_t k, int64_t n) {
   __shared__ alignas(8) int sums_ptr[32];
   alignas(8) int64_t tasks__ptr[1];
   tasks__ptr[0] = put_3_counts_ptr[(n + (int64_t)1)];
@@ -338,13 +297,7 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_5(int64_t*
     int64_t cell0 = cell__ptr[0];
     alignas(8) int64_t list__ptr[2];
     list__ptr[0] = put_3_counts_ptr[cell0];
-    int64_t condval;
-    if ((put_3_counts_ptr[cell0] <= ((k + (int64_t)1023) >> (int64_t)10)) || (put_3_counts_ptr[cell0] <= (int64_t)1024)) {
-      condval = (put_3_places_ptr[cell0] - put_3_counts_ptr[cell0]);
-    } else {
-      condval = put_3_places_ptr[cell0];
-    }
-    list__ptr[1] = condval;
+    list__ptr[1] = put_3_places_ptr[cell0];
     int64_t list0 = list__ptr[0];
     int64_t list1 = list__ptr[1];
     if ((((k + (int64_t)1023) >> (int64_t)10) < list0) && ((int64_t)1024 < list0)) {
@@ -357,13 +310,7 @@ extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_5(int64_t*
         int64_t first0 = first__ptr[0];
         chosen_ptr[0] = (uint)0;
         for (int64_t q = (int64_t)0; q < (int64_t)8; ++q) {
-          int64_t condval_1;
-          if (i_ptr[min((first0 + q), (k - (int64_t)1))] < (int64_t)0) {
-            condval_1 = (i_ptr[min((first0 + q), (k - (int64_t)1))] + n);
-          } else {
-            condval_1 = i_ptr[min((first0 + q), (k - (int64_t)1))];
-          }
-          chosen_ptr[0] = (chosen_ptr[0] + (((uint)(((first0 + q) < k) && (condval_1 == cell0))) << ((uint)q)));
+          chosen_ptr[0] = (chosen_ptr[0] + (((uint)(((first0 + q) < k) && (put_3_hit_ptr[min((first0 + q), (k - (int64_t)1))] == cell0))) << ((uint)q)));
         }
         gs_appended_int64((&(put_3_ordered_ptr[list1])), (&(upto_ptr[0])), (&(sums_ptr[0])), first0, (&(chosen_ptr[0])));
       }
@@ -379,25 +326,19 @@ extern "C" __global__ void __launch_bounds__(256, 4) ordered_add_kernel_6(float*
     int64_t count0 = count__ptr[0];
     if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)256)) {
       alignas(8) int64_t begin__ptr[1];
-      int64_t condval;
-      if ((count0 <= ((k + (int64_t)1023) >> (int64_t)10)) || (count0 <= (int64_t)1024)) {
-        condval = (put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))] - count0);
-      } else {
-        condval = put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))];
-      }
-      begin__ptr[0] = condval;
+      begin__ptr[0] = put_3_places_ptr[((((int64_t)blockIdx.x) * (int64_t)128) + (((int64_t)threadIdx.x) >> (int64_t)1))];
       int64_t begin0 = begin__ptr[0];
       alignas(16) float total0_ptr[4];
       alignas(16) float values0_ptr[32];
       alignas(16) float result0_ptr[4];
       for (int64_t q = (int64_t)0; q < (int64_t)4; ++q) {
-        float condval_1;
+        float condval;
         if ((in_place % (int64_t)2) == (int64_t)1) {
-          condval_1 = out0_put_3_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
+          condval = out0_put_3_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
         } else {
-          condval_1 = x_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
+          condval = x_ptr[(((((int64_t)blockIdx.x) * (int64_t)1024) + (((int64_t)threadIdx.x) * (int64_t)4)) + q)];
         }
-        total0_ptr[q] = condval_1;
+        total0_ptr[q] = condval;
       }
       alignas(8) int64_t points__ptr[2];
       points__ptr[0] = count0;
@@ -457,34 +398,34 @@ extern "C" __global__ void __launch_bounds__(256, 4) ordered_add_kernel_6(float*
       }
       for (int64_t s_1 = (int64_t)0; s_1 < ((((points0 + (int64_t)3) - points1) ^ (int64_t)0) >> (int64_t)2); ++s_1) {
         alignas(8) int64_t number__ptr_1[4];
-        int64_t condval_2;
+        int64_t condval_1;
         if (((s_1 * (int64_t)4) + points1) < points0) {
-          condval_2 = put_3_ordered_ptr[(((s_1 * (int64_t)4) + begin0) + points1)];
+          condval_1 = put_3_ordered_ptr[(((s_1 * (int64_t)4) + begin0) + points1)];
+        } else {
+          condval_1 = (int64_t)0;
+        }
+        number__ptr_1[0] = condval_1;
+        int64_t condval_2;
+        if ((((s_1 * (int64_t)4) + points1) + (int64_t)1) < points0) {
+          condval_2 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)1)];
         } else {
           condval_2 = (int64_t)0;
         }
-        number__ptr_1[0] = condval_2;
+        number__ptr_1[1] = condval_2;
         int64_t condval_3;
-        if ((((s_1 * (int64_t)4) + points1) + (int64_t)1) < points0) {
-          condval_3 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)1)];
+        if ((((s_1 * (int64_t)4) + points1) + (int64_t)2) < points0) {
+          condval_3 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)2)];
         } else {
           condval_3 = (int64_t)0;
         }
-        number__ptr_1[1] = condval_3;
+        number__ptr_1[2] = condval_3;
         int64_t condval_4;
-        if ((((s_1 * (int64_t)4) + points1) + (int64_t)2) < points0) {
-          condval_4 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)2)];
+        if ((((s_1 * (int64_t)4) + points1) + (int64_t)3) < points0) {
+          condval_4 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)3)];
         } else {
           condval_4 = (int64_t)0;
         }
-        number__ptr_1[2] = condval_4;
-        int64_t condval_5;
-        if ((((s_1 * (int64_t)4) + points1) + (int64_t)3) < points0) {
-          condval_5 = put_3_ordered_ptr[((((s_1 * (int64_t)4) + begin0) + points1) + (int64_t)3)];
-        } else {
-          condval_5 = (int64_t)0;
-        }
-        number__ptr_1[3] = condval_5;
+        number__ptr_1[3] = condval_4;
         int64_t number0_1 = number__ptr_1[0];
         int64_t number1_1 = number__ptr_1[1];
         int64_t number2_1 = number__ptr_1[2];
@@ -532,36 +473,30 @@ extern "C" __global__ void __launch_bounds__(256, 4) ordered_add_kernel_6(float*
   }
 }
 
-extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* __restrict__ out0_put_3_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_long_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, float* __restrict__ v_ptr, float* __restrict__ x_ptr, int64_t in_place, int64_t k, int64_t n) {
+extern "C" __global__ void __launch_bounds__(1024) ordered_add_kernel_7(float* __restrict__ out0_put_3_ptr, int64_t* __restrict__ put_3_counts_ptr, int64_t* __restrict__ put_3_long_ptr, int64_t* __restrict__ put_3_ordered_ptr, int64_t* __restrict__ put_3_places_ptr, float* __restrict__ v_ptr, float* __restrict__ x_ptr, int64_t in_place, int64_t n) {
   __shared__ alignas(16) float staged0_ptr[4096];
   alignas(8) int64_t tasks__ptr[1];
   tasks__ptr[0] = put_3_counts_ptr[(n + (int64_t)1)];
   int64_t tasks0 = tasks__ptr[0];
-  for (int64_t k_1 = (int64_t)0; k_1 < ((max((tasks0 - ((int64_t)blockIdx.x)), (int64_t)0) + (int64_t)131) / (int64_t)132); ++k_1) {
+  for (int64_t k = (int64_t)0; k < ((max((tasks0 - ((int64_t)blockIdx.x)), (int64_t)0) + (int64_t)131) / (int64_t)132); ++k) {
     alignas(8) int64_t cell__ptr[1];
-    cell__ptr[0] = put_3_long_ptr[((k_1 * (int64_t)132) + ((int64_t)blockIdx.x))];
+    cell__ptr[0] = put_3_long_ptr[((k * (int64_t)132) + ((int64_t)blockIdx.x))];
     int64_t cell0 = cell__ptr[0];
     alignas(8) int64_t list__ptr[2];
     list__ptr[0] = put_3_counts_ptr[cell0];
-    int64_t condval;
-    if ((put_3_counts_ptr[cell0] <= ((k + (int64_t)1023) >> (int64_t)10)) || (put_3_counts_ptr[cell0] <= (int64_t)1024)) {
-      condval = (put_3_places_ptr[cell0] - put_3_counts_ptr[cell0]);
-    } else {
-      condval = put_3_places_ptr[cell0];
-    }
-    list__ptr[1] = condval;
+    list__ptr[1] = put_3_places_ptr[cell0];
     int64_t list0 = list__ptr[0];
     int64_t list1 = list__ptr[1];
     alignas(16) float total0_ptr[4];
     alignas(16) float values0_ptr[32];
     if ((((int64_t)threadIdx.x) < (int64_t)8) && (((int64_t)threadIdx.x) < (int64_t)8)) {
-      float condval_1;
+      float condval;
       if ((in_place % (int64_t)2) == (int64_t)1) {
-        condval_1 = out0_put_3_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
+        condval = out0_put_3_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
       } else {
-        condval_1 = x_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
+        condval = x_ptr[((cell0 * (int64_t)8) + ((int64_t)threadIdx.x))];
       }
-      total0_ptr[0] = condval_1;
+      total0_ptr[0] = condval;
     }
     for (int64_t s = (int64_t)0; s < ((list0 + (int64_t)511) >> (int64_t)9); ++s) {
       if (((s * (int64_t)512) + (((int64_t)threadIdx.x) >> (int64_t)1)) < list0) {
