@@ -110,7 +110,8 @@ class Builder(ReduceOps):
             target: ``"llvm"`` (this machine's CPU with all its features), ``"cuda"``, a dict of TVM target attributes, or a
                 ``tvm.target.Target``.
             rules: schedule rules to try before gscompile's own; see :mod:`gscompile.schedules.rule`.
-            deterministic: results that are bitwise repeatable on cuda too, at the price of speed.
+            deterministic: floats are added in an order that is the same on every target, at the price of speed: results are
+                bitwise repeatable on cuda too.  See docs/cuda.md.
             choices: by the name of a nest (``m.stats.kernels``), values for choices that rules leave open; the others have their
                 defaults.  See docs/tuning.md.
             database: a file that :func:`gscompile.tune` wrote, whose best choices for this graph and target are used; by default

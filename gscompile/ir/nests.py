@@ -130,11 +130,15 @@ class Partial:
         initial: dtype and first value of each accumulator: the fold of no elements.
         step: as :attr:`ReduceNest.step`; the elements of a part come in row-major order.
         merge: the accumulators of two parts -> those of both.
+        box: the extents of all cells' boxes, which begin at 0; None where each has its own.
+        rounds: another division gives another result: of sums and products of floats.
     """
 
     initial: tuple[tuple[DType, Expr], ...]
     step: Callable[[Sequence[Expr], Coords, Coords], list[Expr]]
     merge: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]]
+    box: Shape | None = None
+    rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from gscompile.schedules.cuda.launch import resident
 from gscompile.schedules.cuda.numbers import BAG_UNITS, SECTOR, SHORT_BAG, WARP_FOLD, fold_threads
 from gscompile.schedules.cuda.reduce import in_parts, serial
 from gscompile.schedules.cuda.vectors import moved
+from gscompile.schedules.fold_parts import keeps_order
 from gscompile.schedules.folds import fold_step, replaced
 from gscompile.schedules.loops import by_number, number_in, ravel
 from gscompile.schedules.rule import Checked, Context
@@ -43,6 +44,8 @@ class Bags:
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest) or nest.inner or not ctx.target.cooperative:
+            return None
+        if keeps_order(nest, ctx):
             return None
         if nest.partial is None or [d.bits in (32, 64) for d, _ in nest.partial.initial] != [True]:
             return None  # what shuffles move

@@ -32,6 +32,7 @@ from gscompile.schedules.cuda.numbers import (
     fold_threads,
     resident_blocks,
 )
+from gscompile.schedules.fold_parts import keeps_order
 from gscompile.schedules.folds import accumulators, fold_step, replaced
 from gscompile.schedules.loops import over_reduced, storage
 from gscompile.schedules.rule import Checked, Context
@@ -52,6 +53,8 @@ class Rows:
 
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest) or not nest.inner or nest.partial is None or not ctx.target.cooperative:
+            return None
+        if keeps_order(nest, ctx):
             return None
         if not all(isinstance(d, DType) and d.bits in (32, 64) for d, _ in nest.partial.initial):
             return None  # what shuffles move
@@ -96,8 +99,15 @@ class Folds:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest):
             return None
+        if keeps_order(nest, ctx):
+            return checked(nest, in_order(nest, ctx))
         ctx = guarded(ctx, nest)
         return checked(nest, shared(nest, ctx) or serial(nest, ctx))
+
+
+def in_order(nest: ReduceNest, ctx: Context) -> Stmt:
+    """Folds in row-major order, which test their own indices."""
+    return serial(nest, guarded(ctx, nest))
 
 
 def shared(nest: ReduceNest, ctx: Context) -> Stmt | None:

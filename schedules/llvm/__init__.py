@@ -1,5 +1,6 @@
 """Rules for llvm, in the order in which they are tried."""
 
+from gscompile.schedules.fold_parts import FoldParts
 from gscompile.schedules.llvm.bags import Bags
 from gscompile.schedules.llvm.check import Check
 from gscompile.schedules.llvm.chunked import Chunked
@@ -10,7 +11,7 @@ from gscompile.schedules.llvm.owned import OwnedRows
 from gscompile.schedules.llvm.packed_columns import PackedColumns
 from gscompile.schedules.llvm.picked_rows import PickedRows
 from gscompile.schedules.llvm.privatised import Privatised
-from gscompile.schedules.llvm.reduce import Columns, Folds
+from gscompile.schedules.llvm.reduce import Columns, Folds, in_order
 from gscompile.schedules.llvm.rows import SerialRows
 from gscompile.schedules.llvm.scan import Scans
 from gscompile.schedules.llvm.scatter import OwnerComputes
@@ -23,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     PackedColumns(),
     ListedRows(),
     Rows(),
+    FoldParts(in_order, even=True),
     Bags(),
     Columns(),
     Folds(),
@@ -39,6 +41,8 @@ SERIAL_RULES: tuple[Rule, ...] = (
     Check(),
     Copies(),
     Rows(),
+    FoldParts(in_order, even=True),
+    FoldParts(in_order, even=True),
     Bags(),
     Columns(),
     Folds(),

@@ -91,6 +91,13 @@ class Folds:
         return with_kernels(stmt) if gathered else stmt
 
 
+def in_order(nest: ReduceNest, ctx: Context) -> Stmt:
+    """Folds in row-major order, of indices that have been checked."""
+    stmt = Columns().apply(nest, ctx) or Folds().apply(nest, ctx)
+    assert stmt is not None and not isinstance(stmt, Checked)
+    return stmt
+
+
 def rows_share_an_index(nest: ReduceNest) -> bool:
     """Whether the indices that a fold uses are those of its neighbours on the innermost kept axis."""
     c, r = anywhere(nest)

@@ -69,7 +69,8 @@ class Combination:
             b.output(case.declare(b))
         except gs.GSError:
             return False
-        return self.rule in {rule for _, rule in lower(b.graph(), resolve("cuda")).summary.stats.kernels}
+        lowered = lower(b.graph(), resolve("cuda"), deterministic=self.rule == "fold-parts")
+        return self.rule in {rule for _, rule in lowered.summary.stats.kernels}
 
 
 def _refused(c: Combination) -> bool:
@@ -88,6 +89,9 @@ ABSENT: dict[str, Callable[[Combination], bool]] = {
     "update has rules of its own": lambda c: c.reduction == "update" and c.rule not in ("direct", "last-writer"),
     "no other reduction has a last writer": lambda c: c.rule == "last-writer" and c.reduction != "update",
     "integers are the same in any order": lambda c: c.rule in ("listed", "ordered") and c.dtype not in FLOATS,
+    "integers, extremes and truths are the same in any order": lambda c: (
+        c.rule == "fold-parts" and (c.dtype not in FLOATS or c.reduction not in ("sum", "prod", "mean"))
+    ),
     "the order of points matters": lambda c: (
         c.rule in ("privatised", "sorted-elements", "sorted-rows", "segments") and c.reduction in ("sub", "logaddexp")
     ),
@@ -125,4 +129,6 @@ def product(dtype: str) -> Iterator[Combination]:
             yield from (Combination("bags", dtype, r, bounds, kind) for r in FOLDED)
         yield from (Combination("segments", dtype, r, OFFSETS, kind) for r in FOLDED)
         yield from (Combination("fold-rows", dtype, r, "", kind) for r in (*FOLDED, "argmax", "argmin"))
-        yield from (Combination(rule, dtype, r, "", kind) for rule in ("fold-columns", "folds") for r in FOLDED)
+        yield from (
+            Combination(rule, dtype, r, "", kind) for rule in ("fold-columns", "folds", "fold-parts") for r in FOLDED
+        )

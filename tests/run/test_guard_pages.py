@@ -357,7 +357,7 @@ def build(b: gs.Builder, target: str | dict[str, Any], deterministic: bool) -> A
         from gscompile.emulation import emulate
 
         return emulate(b, deterministic=deterministic)
-    return b.build(target=target)
+    return b.build(target=target, deterministic=deterministic)
 
 
 def call(module: Any, inputs: Sequence[Array], outs: Sequence[Array]) -> None:

@@ -131,6 +131,7 @@ class Case:
         threads: that a parallel loop is to use.
         rule: on llvm, what is to carry it out, where that depends on the machine.
         ordered: whether indices are in order, until they change.
+        deterministic: as for :func:`gscompile.build`.
     """
 
     graph: Callable[[gs.Builder, Callable[..., gs.Value], dict[str, Any]], gs.Value]
@@ -140,6 +141,7 @@ class Case:
     threads: int = 3
     rule: str = ""
     ordered: bool = False
+    deterministic: bool = False
 
 
 def put(
@@ -249,6 +251,16 @@ CASES = {
         lambda b, given, o: b.sum(b.gather(given("x", (60, 50), "float32"), given("i", (60, 70), "int64"), 1, **o), 1),
         {"i": 50},
     ),
+    "a sum of rows by parts": Case(
+        lambda b, given, o: b.sum(b.take(given("x", (90_000, 32), "float32"), given("i", (64, 50), "int64"), **o), 1),
+        {"i": 90_000},
+        deterministic=True,
+    ),
+    "sums along rows by parts": Case(
+        lambda b, given, o: b.sum(b.gather(given("x", (60, 50), "float32"), given("i", (60, 70), "int64"), 1, **o), 1),
+        {"i": 50},
+        deterministic=True,
+    ),
     "bags": Case(bags, {"i": 70_000, "offsets": 3001}),
     "running sums": Case(
         lambda b, given, o: b.cumsum(b.take(given("x", (90, 4), "float32"), given("i", (500,), "int64"), **o)),
@@ -334,7 +346,7 @@ def race(say: Say, target: str, bounds: str, names: Sequence[str], seconds: floa
         if case.rule and target == "llvm":
             module = b.build(choices={y.name: {"rule": case.rule}})
         else:
-            module = build(b, MANY_CORES if target == "llvm" and case.threads > 6 else target, False)
+            module = build(b, MANY_CORES if target == "llvm" and case.threads > 6 else target, case.deterministic)
         rules |= {rule for _, rule in module.stats.kernels}
         fence = Fence(n % 2 == 0, 16)
         given = arrays(case, module, fence)

@@ -33,7 +33,7 @@ class Steps:
         finish: (accumulators, cell) -> the cell's value.
         source: (cell, position in the box) -> where the element is in the argument.
         inner: a run of memory is folded.
-        initial_part, step_part, merge: of folds of parts; see :class:`gscompile.ir.nests.Partial`.
+        initial_part, step_part, merge, box, rounds: of folds of parts; see :class:`gscompile.ir.nests.Partial`.
     """
 
     ranges: Callable[[Coords], list[tuple[Expr, Expr]]]
@@ -45,6 +45,8 @@ class Steps:
     initial_part: tuple[tuple[DType, Expr], ...] = ()
     step_part: Callable[[Sequence[Expr], Any, Coords], list[Expr]] | None = None
     merge: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]] | None = None
+    box: Shape | None = None
+    rounds: bool = False
 
 
 class Folding(Stored):
@@ -65,7 +67,11 @@ class Folding(Stored):
         step, merge, partial = s.step_part or s.step, s.merge, None
         if merge is not None:
             partial = Partial(
-                s.initial_part or s.initial, lambda a, c, r: step(a, self.taken(x, s.source(c, r)), r), merge
+                s.initial_part or s.initial,
+                lambda a, c, r: step(a, self.taken(x, s.source(c, r)), r),
+                merge,
+                s.box,
+                s.rounds,
             )
         return ReduceNest(
             name=at.name,
@@ -169,7 +175,9 @@ class Reduce(Folding):
             return cast(total, acc, result)
 
         initial = _initial(self.reduction, result, acc)
-        return Steps(ranges, initial, step, finish, source, inner, merge=_merge(self.reduction, acc))
+        merge, box = _merge(self.reduction, acc), tuple(x.shape[a] for a in self.axes)
+        rounds = acc.is_float and not self.reduction.idempotent
+        return Steps(ranges, initial, step, finish, source, inner, merge=merge, box=box, rounds=rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +274,7 @@ class SegmentReduce(Folding):
             source=lambda c, r: [r[0], *c[1:]],
             inner=x.rank == 1,
             merge=_merge(self.reduction, acc),
+            rounds=acc.is_float and not self.reduction.idempotent,
         )
 
     def finish(self, source: DType, total: Expr, count: Expr, coords: Coords) -> Expr:
