@@ -1,9 +1,9 @@
 """Folds of floats in an order that is the same on every target and machine, for builds with ``deterministic=True``.
 
-A fold of n elements has P interleaved parts, min(max(32, ceil(n / 256)), 16,384).  Part j takes the elements j, j + P, j + 2 P,
-..., one after the other; then 32 parts take what P parts have in the same way, and the fold what these have.  A part begins with
-the reduction's identity, so that up to 32 elements are taken as if there were no parts, whether or not their number is known to
-the build.  Folds of runs of rows, each of its own length, are in row-major order.
+Up to 64 elements are taken one after the other.  More, n, are taken by P = min(ceil(n / 64), 65,536) interleaved parts, but 32 at
+least where a run of memory is folded: part j takes the elements j, j + P, j + 2 P, ..., one after the other.  What the parts have
+is folded in the same way.  A part begins with the reduction's identity.  Folds of runs of rows, each of its own length, are in
+row-major order.
 
 Each stage is a nest of its own whose folds are in row-major order, and goes to rules that keep it.  Parts lie side by side, so
 that neighbours read neighbours: vectors of them on llvm, threads on cuda.  Per element what it takes without parts; per part 8
@@ -23,13 +23,16 @@ from gscompile.ir.tir import Expr, Stmt
 from gscompile.schedules.loops import unravel
 from gscompile.schedules.rule import Checked, Context
 
-LAST_PARTS = 32
-"""At most so many elements are taken one after the other."""
+CHAIN = 64
+"""Elements that are taken one after the other: of a fold, or of a part."""
 
-CHAIN = 256
-"""Elements of a part, where there are as many parts as there may be."""
+SIDE_BY_SIDE = 32
+"""Parts of a run of memory, at least: the threads of a warp."""
 
-MOST_PARTS = 1 << 14
+MOST_PARTS = 1 << 16
+
+MOST_STAGES = 4
+"""Of parts, of theirs, and of theirs there are at most 65,536, 1,024 and 32: fewer than are taken one after the other."""
 
 Ordered = Callable[[ReduceNest, Context], Stmt]
 """A nest whose folds are to be in row-major order -> what carries it out."""
@@ -40,12 +43,9 @@ def keeps_order(nest: ReduceNest, ctx: Context) -> bool:
     return ctx.deterministic and nest.partial is not None and nest.partial.rounds
 
 
-def parts_of(count: Dim) -> list[Dim]:
-    """How many parts a fold of so many elements has, stage by stage."""
-    if isinstance(count, int) and count <= LAST_PARTS:
-        return []
-    first = dim_min(dim_max(LAST_PARTS, ceildiv(count, CHAIN)), MOST_PARTS)
-    return [first] if first == LAST_PARTS else [first, LAST_PARTS]
+def parts_of(count: Dim, inner: bool) -> Dim:
+    """How many parts a fold of so many elements has, if it has any."""
+    return dim_min(dim_max(SIDE_BY_SIDE if inner else 1, ceildiv(count, CHAIN)), MOST_PARTS)
 
 
 class FoldParts:
@@ -68,13 +68,20 @@ class FoldParts:
             return None
         if nest.partial is None or nest.partial.box is None:
             return None
-        count = product(nest.partial.box)
-        stage, stmts = _Stage.first(replace(nest, check=None) if self.even else nest, ctx, count), []
-        for parts in parts_of(count):
-            split, stage = stage.by_parts(parts, self.even)
-            stmts.append(self.ordered(split, ctx))
-        stmt = T.seq(*stmts, self.ordered(stage.nest, ctx))
+        first = _Stage.first(replace(nest, check=None) if self.even else nest, ctx, product(nest.partial.box))
+        stmt = self.folded(first)
         return stmt if self.even or nest.check is None else Checked(stmt)
+
+    def folded(self, stage: _Stage, number: int = 1) -> Stmt:
+        """All stages from this one on."""
+        nest, ctx, count = stage.nest, stage.ctx, stage.count
+        if isinstance(count, int) and count <= CHAIN:
+            return self.ordered(nest, ctx)
+        if number == MOST_STAGES:
+            return self.ordered(nest, ctx)
+        split, rest = stage.by_parts(parts_of(count, nest.inner), self.even, f"parts{number}")
+        both = T.seq(self.ordered(split, ctx), self.folded(rest, number + 1))
+        return both if isinstance(count, int) else T.if_(ctx.sizes(count) <= CHAIN, self.ordered(nest, ctx), both)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +112,12 @@ class _Stage:
         )
         return _Stage(flat, ctx, count)
 
-    def by_parts(self, parts: Dim, even: bool) -> tuple[ReduceNest, _Stage]:
+    def by_parts(self, parts: Dim, even: bool, name: str) -> tuple[ReduceNest, _Stage]:
         """The folds of parts, and of what these have.
 
         Args:
             even: as of :class:`FoldParts`.
+            name: of where these are kept.
         """
         nest, ctx, partial = self.nest, self.ctx, self.nest.partial
         assert partial is not None
@@ -117,7 +125,7 @@ class _Stage:
         shape = (*nest.shape, parts) if inner else (parts, *nest.shape)
         count, width = ctx.sizes(self.count), ctx.sizes(parts)
         whole = T.quotient(count, width)
-        kept = ctx.workspace(f"{nest.name}_parts_{'last' if parts == LAST_PARTS else 'first'}", shape, dtype)
+        kept = ctx.workspace(f"{nest.name}_{name}", shape, dtype)
 
         def parted(at: Coords) -> tuple[Coords, Expr]:
             """A part's cell, and its number."""
