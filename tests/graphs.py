@@ -213,6 +213,20 @@ def few() -> Iterator[gs.Builder]:
         yield b
 
 
+def repeatable() -> Iterator[gs.Builder]:
+    """Folds of floats of which builds are deterministic, as :func:`options` says."""
+    for dtype in FLOATS:
+        b = gs.Builder(f"repeatable_{dtype}")
+        x, i = b.input("x", ("n", 6, "m"), dtype), b.input("i", ("k", 99), "int64")
+        b.output(b.sum(x), b.mean(x, 2), b.prod(x, 0), b.sum(b.take(x, i, 0), 1))
+        yield b
+
+
+def options(b: gs.Builder) -> dict[str, bool]:
+    """Of a build of one of these graphs."""
+    return {"deterministic": b.name.startswith("repeatable_")}
+
+
 def cells() -> Iterator[gs.Builder]:
     """Reductions of points that are single elements, which may meet in few cells."""
     for dtype in ("int8", "int64", "float16", "float32"):
@@ -326,4 +340,4 @@ def other_dtypes() -> Iterator[gs.Builder]:
 def everything(full: bool = True) -> Iterator[gs.Builder]:
     """All of the above; not ``full``: fewer pairs of what is combined, and each by itself."""
     varied = (make(full) for make in (operators, reductions, folds))
-    return chain(*varied, few(), cells(), rows(), functions(), moves(), other_dtypes())
+    return chain(*varied, few(), repeatable(), cells(), rows(), functions(), moves(), other_dtypes())

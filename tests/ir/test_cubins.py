@@ -47,7 +47,7 @@ def test_the_source_is_the_same_for_every_architecture() -> None:
     """But for the size of grids."""
     for b in list(graphs.everything(full=False))[::20]:
         targets = [{"kind": "cuda", "arch": arch, "multiprocessors": 132} for arch in ARCHS]
-        first, *others = [b.build(target).source("cuda") for target in targets]
+        first, *others = [b.build(target, **graphs.options(b)).source("cuda") for target in targets]
         assert all(other == first for other in others), b.name
 
 
@@ -60,7 +60,8 @@ def test_everything_compiles(part: int) -> None:
     """The compilers and the architectures take turns: the text is the same for all, but for functions of the device and
     the size of grids."""
     builders = list(graphs.everything(full=False))[part::PARTS]
-    sources = {b.name: b.build({"kind": "cuda", "arch": ARCHS[0]}).source("cuda") for b in builders}
+    target = {"kind": "cuda", "arch": ARCHS[0]}
+    sources = {b.name: b.build(target, **graphs.options(b)).source("cuda") for b in builders}
     assert all(kernels(source) for source in sources.values())
     source = cuda.joined(sources)
     names = kernels(source)
@@ -73,7 +74,9 @@ def test_every_rule_is_compiled() -> None:
     target = resolve({"kind": "cuda", "arch": ARCHS[0]})
     some = ("elements", "float16", "float32", "complex64", "int8_sorted")
     graphs_of_all = [b for b in graphs.everything(full=False) if any(word in b.name for word in some)]
-    used = {rule for b in graphs_of_all for _, rule in lower(b.graph(), target).summary.stats.kernels}
+    used = {
+        rule for b in graphs_of_all for _, rule in lower(b.graph(), target, **graphs.options(b)).summary.stats.kernels
+    }
     assert used == {r.name for r in RULES} - {"check"}
 
 
