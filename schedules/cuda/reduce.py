@@ -27,7 +27,6 @@ from gscompile.schedules.cuda.numbers import (
     FOLD_PART,
     SERIAL_PARTS,
     SHORT_FOLD,
-    THREADS_PER_BLOCK,
     WARP_FOLD,
     fold_threads,
     resident_blocks,
@@ -65,7 +64,7 @@ class Rows:
             return None
         if fold.uneven:
             return checked(nest, fold.shared() or fold.direct(WARP))
-        who = FOLD.default if ctx.deterministic else ctx.choose(FOLD)
+        who = ctx.choose(FOLD)
         if who == "warp" or (who == FOLD.default and known is not None and known <= WARP_FOLD):
             return checked(nest, fold.direct(WARP))
         whole = fold.cut(resident_blocks(ctx.target), FOLD_PART, by_block=True)
@@ -200,7 +199,7 @@ class _Fold:
     @property
     def block(self) -> int:
         """Threads of a block that folds: they decide how floats round."""
-        return THREADS_PER_BLOCK if self.ctx.deterministic else int(self.ctx.choose(BLOCK))
+        return int(self.ctx.choose(BLOCK))
 
     def box(self, c: list[Expr]) -> list[Expr]:
         """The extents of a cell's box."""
