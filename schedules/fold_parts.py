@@ -75,9 +75,7 @@ class FoldParts:
     def folded(self, stage: _Stage, number: int = 1) -> Stmt:
         """All stages from this one on."""
         nest, ctx, count = stage.nest, stage.ctx, stage.count
-        if isinstance(count, int) and count <= CHAIN:
-            return self.ordered(nest, ctx)
-        if number == MOST_STAGES:
+        if number == MOST_STAGES or (isinstance(count, int) and count <= CHAIN):
             return self.ordered(nest, ctx)
         split, rest = stage.by_parts(parts_of(count, nest.inner), self.even, f"parts{number}")
         both = T.seq(self.ordered(split, ctx), self.folded(rest, number + 1))

@@ -322,9 +322,14 @@ def _narrow_vector_source(dtype: str, n: int) -> str:
     )
 
 
+def narrow_name(dtype: DType) -> str:
+    """The row of :data:`NARROW` that a dtype is; nothing for another."""
+    return dtype.name if dtype.name in NARROW else ""
+
+
 def adds_narrow(reduction: Reduction, dtype: DType) -> bool:
     """Whether atomics add floats of 16 bits where they are: sums that round at every step."""
-    return reduction.stepwise and reduction.function == "add" and not reduction.averaged and dtype.name in NARROW
+    return reduction.stepwise and reduction.function == "add" and not reduction.averaged and bool(narrow_name(dtype))
 
 
 def atomic_vector(

@@ -25,11 +25,11 @@ from gscompile.ir.index_map import Place
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES
-from gscompile.schedules.cuda.choices import BLOCK, UNDERWAY
+from gscompile.schedules.cuda.choices import UNDERWAY
 from gscompile.schedules.cuda.fills import filled
-from gscompile.schedules.cuda.groups import WARP, Group, groups
-from gscompile.schedules.cuda.launch import MOST_NARROW, by_width, coordinates, over, resident
-from gscompile.schedules.cuda.matched import cells_ahead
+from gscompile.schedules.cuda.groups import WARP
+from gscompile.schedules.cuda.launch import MOST_NARROW, coordinates, over
+from gscompile.schedules.cuda.matched import by_warps, cells_ahead
 from gscompile.schedules.cuda.numbers import LIST_POINTS, LIST_THREADS, LONG_LIST, RANKED_LIST, SLICES_PER_POINT
 from gscompile.schedules.cuda.owners import known_by_cell, number_of, slices, telling_axes
 from gscompile.schedules.cuda.points import Placed, Point, extents, point_at, slice_axes
@@ -113,39 +113,34 @@ class Lists:
 
     def counted(self) -> Stmt:
         """Every point is counted, and its slice and place kept."""
-        nest, axes, underway = self.nest, slice_axes(self.nest), self.ctx.choose(UNDERWAY)
-        box, each = extents(nest, axes), WARP * underway
-        count = self.ctx.sizes(product(box))
+        nest, ctx, axes, underway = self.nest, self.ctx, slice_axes(self.nest), self.ctx.choose(UNDERWAY)
+        box = extents(nest, axes)
+        count = ctx.sizes(product(box))
 
-        def kernel(narrow: bool) -> Stmt:
-            def warp(group: Group, number: list[Expr]) -> Stmt:
-                first = number[0] * each + T.int64(group.lane)
+        def place(p: Point) -> Expr:
+            return self.slice_number(p.cell)
 
-                def use(points: list[Placed], cells: list[Expr]) -> Stmt:
-                    hit, within = known = [
-                        T.buffer(name, [underway], self.dtype, align=8, scope="local") for name in ("hit", "within")
-                    ]
+        def lane(first: Expr, narrow: bool) -> Stmt:
+            def use(points: list[Placed], cells: list[Expr]) -> Stmt:
+                hit, within = known = [
+                    T.buffer(name, [underway], self.dtype, align=8, scope="local") for name in ("hit", "within")
+                ]
 
-                    def keep(k: int) -> Stmt:
-                        kept = zip((self.hit, self.within), known, strict=True)
-                        return T.seq(*(T.store(to, [first + WARP * k], T.load(x, T.const(k))) for to, x in kept))
+                def keep(k: int) -> Stmt:
+                    kept = zip((self.hit, self.within), known, strict=True)
+                    return T.seq(*(T.store(to, [first + WARP * k], T.load(x, T.const(k))) for to, x in kept))
 
-                    return T.seq(
-                        *map(T.allocate, known),
-                        *(T.store(hit, [T.const(k)], T.cast(self.dtype, x)) for k, x in enumerate(cells)),
-                        *(p.test for p in points),
-                        _counted(self.counts, hit, within),
-                        *(T.if_(first + WARP * k < count, keep(k)) for k in range(underway)),
-                    )
+                return T.seq(
+                    *map(T.allocate, known),
+                    *(T.store(hit, [T.const(k)], T.cast(self.dtype, x)) for k, x in enumerate(cells)),
+                    *(p.test for p in points),
+                    _counted(self.counts, hit, within),
+                    *(T.if_(first + WARP * k < count, keep(k)) for k in range(underway)),
+                )
 
-                def place(p: Point) -> Expr:
-                    return self.slice_number(p.cell)
+            return cells_ahead(nest, ctx, axes, first, narrow, place, use)
 
-                return resident(self.ctx.choose(BLOCK), cells_ahead(nest, self.ctx, axes, first, narrow, place, use))
-
-            return groups(self.ctx, T.quotient(count + (each - 1), T.const(each)), WARP, warp)
-
-        return by_width(self.ctx, box, kernel)
+        return by_warps(ctx, box, lane)
 
     def reserved(self) -> Stmt:
         """Every slice gets as many places as it has points."""

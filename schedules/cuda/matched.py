@@ -36,7 +36,6 @@ def combined(
     axes: Sequence[Place],
     cell: Callable[[Point], list[Expr]],
     value: Callable[[Point], Expr],
-    narrow: str = "",
 ) -> Stmt:
     """A kernel that combines points with their cells; one by one where threads do not work together, the order matters, or lanes
     do not meet.
@@ -48,29 +47,34 @@ def combined(
         axes: of the points tensor, which tell the points apart.
         cell: a point -> the cell that it goes to.
         value: a point -> what it brings, of the dtype of ``total``.
-        narrow: for :func:`gscompile.schedules.cuda.atomics.atomic`.
     """
     r = nest.op.reduction
-    shuffled = ctx.target.cooperative and not narrow
-    if not (shuffled and r.associative and r.commutative) or _apart(nest, axes):
-        return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p), narrow), axes)
-    box = extents(nest, axes)
-    count = ctx.sizes(product(box))
+    if not (ctx.target.cooperative and r.associative and r.commutative) or _apart(nest, axes):
+        return over_points(nest, ctx, lambda p: atomic(op, total, cell(p), value(p)), axes)
+
+    def meet(cells: list[Expr], values: list[Expr]) -> Stmt:
+        return T.seq(*(matched(op, total, x, y) for x, y in zip(cells, values, strict=True)))
+
+    def lane(first: Expr, narrow: bool) -> Stmt:
+        zero = T.const(0, T.element_dtype(total))
+        return read_ahead(nest, ctx, axes, first, narrow, lambda p: ravel(cell(p), shape, ctx.sizes), value, zero, meet)
+
+    return by_warps(ctx, extents(nest, axes), lane)
+
+
+def by_warps(ctx: Context, box: Shape, lane: Callable[[Expr, bool], Stmt]) -> Stmt:
+    """A kernel whose warps take :data:`UNDERWAY` times 32 numbers of a box each.
+
+    Args:
+        lane: (its first number, whether coordinates are found with 32 bits) -> what it does, for that and those 32 apart.
+    """
     each = WARP * ctx.choose(UNDERWAY)
 
     def kernel(narrow: bool) -> Stmt:
         def warp(group: Group, number: list[Expr]) -> Stmt:
-            def meet(cells: list[Expr], values: list[Expr]) -> Stmt:
-                return T.seq(*(matched(op, total, x, y) for x, y in zip(cells, values, strict=True)))
+            return resident(ctx.choose(BLOCK), lane(number[0] * each + T.int64(group.lane), narrow))
 
-            first = number[0] * each + T.int64(group.lane)
-            zero = T.const(0, T.element_dtype(total))
-            added = read_ahead(
-                nest, ctx, axes, first, narrow, lambda p: ravel(cell(p), shape, ctx.sizes), value, zero, meet
-            )
-            return resident(ctx.choose(BLOCK), added)
-
-        return groups(ctx, T.quotient(count + (each - 1), T.const(each)), WARP, warp)
+        return groups(ctx, T.quotient(ctx.sizes(product(box)) + (each - 1), T.const(each)), WARP, warp)
 
     return by_width(ctx, box, kernel)
 

@@ -98,10 +98,9 @@ class Folds:
     def apply(self, nest: Nest, ctx: Context) -> Stmt | Checked | None:
         if not isinstance(nest, ReduceNest):
             return None
-        if keeps_order(nest, ctx):
-            return checked(nest, in_order(nest, ctx))
         ctx = guarded(ctx, nest)
-        return checked(nest, shared(nest, ctx) or serial(nest, ctx))
+        runs = None if keeps_order(nest, ctx) else shared(nest, ctx)
+        return checked(nest, runs or serial(nest, ctx))
 
 
 def in_order(nest: ReduceNest, ctx: Context) -> Stmt:

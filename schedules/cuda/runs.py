@@ -30,6 +30,7 @@ from gscompile.schedules.cuda.atomics import (
     atomic,
     atomic_name,
     atomic_vector,
+    narrow_name,
 )
 from gscompile.schedules.cuda.choices import ACCESS, RUN
 from gscompile.schedules.cuda.launch import over
@@ -207,7 +208,7 @@ class RowsAdded:
         """Values go to a cell that other threads may write, too."""
         at = by_number(cell, self.nest.shape)
         op = atomic_name(self.nest.op.reduction, self.nest.dtype)
-        narrow = self.wide.name if self.wide.name in NARROW else ""
+        narrow = narrow_name(self.wide)
         if self.n > 1:
             return atomic_vector(op, self.totals, at, values, self.n, begin, narrow)
         return atomic(op, self.totals, at, T.load(values, T.const(begin)), narrow)

@@ -24,7 +24,7 @@ from gscompile.ir.ops.elementwise import cast
 from gscompile.ir.ops.scattering import ScatterNest
 from gscompile.ir.tir import Buffer, Expr, Stmt
 from gscompile.ir.types import DTYPES, DType
-from gscompile.schedules.cuda.atomics import NARROW, adds_narrow, atomic, atomic_name, widened
+from gscompile.schedules.cuda.atomics import adds_narrow, atomic, atomic_name, narrow_name, widened
 from gscompile.schedules.cuda.check import checked, guarded
 from gscompile.schedules.cuda.copies import copy_runs
 from gscompile.schedules.cuda.fills import filled
@@ -192,12 +192,10 @@ class AtomicScatter:
         if rows is not None:
             return rows.statement()
         op, axes = atomic_name(nest.op.reduction, nest.dtype), nest.op.addressing.map.layout
-        return combined(nest, ctx, self.totals, nest.shape, op, axes, lambda p: p.cell, self.value, self.narrow)
-
-    @property
-    def narrow(self) -> str:
-        """The dtype of totals that are floats of 16 bits, else nothing."""
-        return self.wide.name if self.wide.name in NARROW else ""
+        narrow = narrow_name(self.wide)
+        if narrow:  # which are not shuffled
+            return over_points(nest, ctx, lambda p: atomic(op, self.totals, p.cell, self.value(p), narrow), axes)
+        return combined(nest, ctx, self.totals, nest.shape, op, axes, lambda p: p.cell, self.value)
 
     def value(self, p: Point) -> Expr:
         return cast(self.nest.src(p.grid, p.window), self.nest.dtype, self.wide)

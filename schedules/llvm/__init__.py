@@ -42,7 +42,6 @@ SERIAL_RULES: tuple[Rule, ...] = (
     Copies(),
     Rows(),
     FoldParts(in_order, even=True),
-    FoldParts(in_order, even=True),
     Bags(),
     Columns(),
     Folds(),

@@ -132,6 +132,11 @@ def _merge(reduction: Reduction, acc: DType) -> Callable[[Sequence[Expr], Sequen
     return lambda a, b: [reduction.combine(acc, a[0], b[0])]
 
 
+def _rounds(reduction: Reduction, acc: DType) -> bool:
+    """Whether another division into parts gives another result."""
+    return acc.is_float and not reduction.idempotent
+
+
 def _initial(reduction: Reduction, result: DType, acc: DType) -> tuple[tuple[DType, Expr]]:
     assert reduction.identity is not None
     return ((acc, constant(reduction.identity(result), acc)),)
@@ -176,7 +181,7 @@ class Reduce(Folding):
 
         initial = _initial(self.reduction, result, acc)
         merge, box = _merge(self.reduction, acc), tuple(x.shape[a] for a in self.axes)
-        rounds = acc.is_float and not self.reduction.idempotent
+        rounds = _rounds(self.reduction, acc)
         return Steps(ranges, initial, step, finish, source, inner, merge=merge, box=box, rounds=rounds)
 
 
@@ -274,7 +279,7 @@ class SegmentReduce(Folding):
             source=lambda c, r: [r[0], *c[1:]],
             inner=x.rank == 1,
             merge=_merge(self.reduction, acc),
-            rounds=acc.is_float and not self.reduction.idempotent,
+            rounds=_rounds(self.reduction, acc),
         )
 
     def finish(self, source: DType, total: Expr, count: Expr, coords: Coords) -> Expr:
